@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/file.h"
+#include "web/auth.h"
 
 static void nothing_is_shown_without_a_token(void **state)
 {
@@ -110,6 +111,12 @@ static void a_cookie_logs_in_and_changes_need_a_header(void **state)
 	assert_int_equal(status_of(w, "GET /api/v1/audit", cookie), 401);
 }
 
+/* Logs in with a form. */
+static void log_in(struct world *w, const char *form, struct answer *a)
+{
+	ask_with(w, "POST /login", "Origin: null\r\n", form, strlen(form), a);
+}
+
 /* Where an answer leads; for the caller to free. */
 static char *location_of(const struct answer *a)
 {
@@ -131,23 +138,72 @@ static void a_login_opens_the_page_with_its_query(void **state)
 	ask(*state, what, "", &a);
 	assert_int_equal(a.status, 303);
 	auto_free char *login = location_of(&a);
-	auto_free char *wrong = xasprintf("GET %s&token=wrong", login),
-		       *right = xasprintf("GET %s&token=" VIEWER, login);
-	ask(*state, right, "", &a);
+	const char *to = strchr(login, '?') + 1;
+	auto_free char *wrong = xasprintf("token=wrong&%s", to),
+		       *right = xasprintf("token=" VIEWER "&%s", to);
+	log_in(*state, right, &a);
 	auto_free char *opened = location_of(&a);
 	assert_string_equal(opened, page);
-	ask(*state, wrong, "", &a);
+	log_in(*state, wrong, &a);
 	auto_free char *again = location_of(&a);
-	auto_free char *second = xasprintf("GET %s&token=" VIEWER, again);
-	ask(*state, second, "", &a);
+	assert_non_null(strstr(again, "wrong=token&to="));
+	auto_free char *second = xasprintf("token=" VIEWER "&%s", strstr(again, "to="));
+	log_in(*state, second, &a);
 	auto_free char *opened_second = location_of(&a);
 	assert_string_equal(opened_second, page);
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
-		auto_free char *with = xasprintf("GET /login?token=" VIEWER "&to=%s", others[i]);
-		ask(*state, with, "", &a);
+		auto_free char *with = xasprintf("token=" VIEWER "&to=%s", others[i]);
+		log_in(*state, with, &a);
 		auto_free char *home = location_of(&a);
 		assert_string_equal(home, "/");
 	}
+}
+
+static void a_code_logs_in_once_also_after_a_restart(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer a = { 0 };
+	u64 now_s = time_wall_ns() / NS_PER_SEC;
+	auto_free char *code = auth_code(OPERATOR, now_s);
+	auto_free char *old = auth_code(OPERATOR, now_s - AUTH_CODE_S);
+	auto_free char *foreign = auth_code(VIEWER, now_s);
+	auto_free char *form = xasprintf("code=%s", code), *late = xasprintf("code=%s", old),
+		       *wrong = xasprintf("code=%s", foreign);
+
+	log_in(w, late, &a);
+	assert_null(strstr(a.head, "Set-Cookie"));
+	log_in(w, wrong, &a);
+	assert_null(strstr(a.head, "Set-Cookie"));
+	log_in(w, form, &a);
+	auto_free char *cookie = cookie_of(&a);
+	assert_int_equal(status_of(w, "GET /api/v1/audit", cookie), 200);
+	/* It is no cookie. */
+	auto_free char *name = xstrndup(cookie, strcspn(cookie, "="));
+	auto_free char *as_cookie = xasprintf("%s=%s\r\n", name, code);
+	assert_int_equal(status_of(w, "GET /api/v1/audit", as_cookie), 401);
+	log_in(w, form, &a);
+	assert_non_null(strstr(a.head, "wrong=code"));
+	assert_int_equal(stop_web(w), 0);
+	start_web(w, "");
+	send_recorder(w);
+	log_in(w, form, &a);
+	assert_non_null(strstr(a.head, "wrong=code"));
+	ask(w, "GET /api/v1/audit", BEARER, &a);
+	assert_non_null(strstr(a.body, "log in from 127.0.0.1"));
+	assert_non_null(strstr(a.body, "failed login from 127.0.0.1"));
+}
+
+static void failed_logins_do_not_fill_the_audit_list(void **state)
+{
+	auto_answer struct answer a = { 0 };
+	size_t nr = 0;
+
+	for (int i = 0; i < 100; i++)
+		log_in(*state, "token=wrong", &a);
+	ask(*state, "GET /api/v1/audit", BEARER, &a);
+	for (const char *at = a.body; (at = strstr(at, "failed login")); at++)
+		nr++;
+	assert_in_range(nr, 1, 20); /* ten a minute, and this may take more than one */
 }
 
 static void a_logout_survives_a_restart(void **state)
@@ -155,9 +211,9 @@ static void a_logout_survives_a_restart(void **state)
 	struct world *w = *state;
 	auto_answer struct answer a = { 0 };
 
-	ask(w, "GET /login?token=" VIEWER, "", &a);
+	log_in(w, "token=" VIEWER, &a);
 	auto_free char *ended = cookie_of(&a);
-	ask(w, "GET /login?token=" VIEWER, "", &a);
+	log_in(w, "token=" VIEWER, &a);
 	auto_free char *other = cookie_of(&a);
 	auto_free char *changing = xasprintf("%sX-Sysflame: 1\r\n", ended);
 	assert_int_equal(status_of(w, "POST /logout", changing), 303);
@@ -173,7 +229,7 @@ static void a_changed_cookie_is_worth_nothing(void **state)
 {
 	auto_answer struct answer a = { 0 };
 
-	ask(*state, "GET /login?token=" VIEWER, "", &a);
+	log_in(*state, "token=" VIEWER, &a);
 	assert_int_equal(a.status, 303);
 	auto_free char *cookie = cookie_of(&a);
 	assert_int_equal(status_of(*state, "GET /api/v1/node", cookie), 200);
@@ -182,7 +238,7 @@ static void a_changed_cookie_is_worth_nothing(void **state)
 	*role = '2';
 	assert_int_equal(status_of(*state, "GET /api/v1/audit", cookie), 401);
 
-	ask(*state, "GET /login?token=wrong", "", &a);
+	log_in(*state, "token=wrong", &a);
 	assert_int_equal(a.status, 303);
 	assert_null(strstr(a.head, "Set-Cookie"));
 }
@@ -419,6 +475,8 @@ int main(void)
 		IN_A_WORLD(an_origin_that_is_not_ours_changes_nothing),
 		IN_A_WORLD(a_cookie_logs_in_and_changes_need_a_header),
 		IN_A_WORLD(a_login_opens_the_page_with_its_query),
+		IN_A_WORLD(a_code_logs_in_once_also_after_a_restart),
+		IN_A_WORLD(failed_logins_do_not_fill_the_audit_list),
 		IN_A_WORLD(a_logout_survives_a_restart),
 		IN_A_WORLD(a_changed_cookie_is_worth_nothing),
 		IN_A_WORLD(every_answer_has_the_security_headers),

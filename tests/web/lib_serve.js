@@ -14,6 +14,8 @@ let daemon, address;
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const token = (role) => fs.readFileSync(path.join(store, role === 'viewer' ? 'token.viewer' : 'token'), 'utf8').trim();
 
+const link = () => execFileSync(program, ['serve', '--dir', store, '--link'], { stdio: ['ignore', 'pipe', 'ignore'] }).toString().trim();
+
 // Returns the address, which stays that of the first call.
 async function begin(...options) {
 	// Again on the same port, so that links stay good.
@@ -21,7 +23,7 @@ async function begin(...options) {
 	daemon = spawn(program, ['serve', '--dir', store, '--listen', listen, '--prefix', PREFIX, ...options], { stdio: ['ignore', 'ignore', 'inherit'] });
 	for (const end = Date.now() + START_MS; Date.now() < end; await sleep(100))
 		try {
-			address = execFileSync(program, ['serve', '--dir', store, '--link'], { stdio: ['ignore', 'pipe', 'ignore'] }).toString().split('/login')[0];
+			address = link().split('/login')[0];
 			if ((await fetch(`${address}/healthz`)).ok)
 				return address;
 		} catch (e) {
@@ -67,7 +69,11 @@ async function visit(browser, role = 'operator', options = {}) {
 	page.faults = [];
 	page.on('pageerror', (e) => page.faults.push(String(e)));
 	page.on('console', (m) => m.type() === 'error' && !/status of 4\d\d|net::ERR_CONNECTION_/.test(m.text()) && page.faults.push(m.text()));
-	await page.goto(`${address}/login?token=${token(role)}`);
+	await page.goto(role === 'operator' ? link() : `${address}/login`);
+	if (role !== 'operator') {
+		await page.fill('#token', token(role));
+		await page.keyboard.press('Enter');
+	}
 	await page.waitForSelector('#health .state');
 	return page;
 }
@@ -85,4 +91,4 @@ async function act(page, name, what) {
 	await row(page, name).locator('.menu').getByText(what, { exact: true }).click();
 }
 
-module.exports = { PREFIX, act, api, begin, daemonPid: () => daemon.pid, end, eventually, leave, listed, row, store, token, upload, visit };
+module.exports = { PREFIX, act, api, begin, daemonPid: () => daemon.pid, end, eventually, leave, link, listed, row, store, token, upload, visit };

@@ -40,20 +40,27 @@ static void comparison_free(struct comparison *c)
 	free(c);
 }
 
-static void note_and_reply(struct request *q, int err, u64 id, const char *doing)
+/* Enters it into the audit list; replies with an error otherwise. */
+static bool note_kept(struct request *q, int err, u64 id, const char *doing)
 {
 	if (err) {
 		reply_errno(q, err, "keep the profile");
-		return;
+		return false;
 	}
-	auto_free char *what = xasprintf("%s, as profile %llu", doing, (unsigned long long)id);
+	struct stored s;
+	bool is_found = !store_get(q->service->store, id, &s);
+	auto_free char *what = xasprintf("%s, as profile %llu%s%s", doing, (unsigned long long)id,
+					 is_found ? ", " : "", is_found ? s.name : "");
+	if (is_found)
+		stored_fini(&s);
 	store_audit(q->service->store, request_who(q), what);
-	reply_id(q, id);
+	return true;
 }
 
 static void diff_kept(void *ctx, int err, u64 id)
 {
-	note_and_reply(ctx, err, id, "compare profiles");
+	if (note_kept(ctx, err, id, "compare profiles"))
+		reply_id(ctx, id);
 }
 
 static void compared(void *ctx, int err, struct payload *result)
@@ -227,7 +234,21 @@ void api_diff(struct request *q)
 
 static void range_kept(void *ctx, int err, u64 id)
 {
-	note_and_reply(ctx, err, id, "keep a time range");
+	struct request *q = ctx;
+	struct stored s;
+
+	if (!note_kept(q, err, id, "keep a time range"))
+		return;
+	err = store_get(q->service->store, id, &s);
+	if (err) {
+		reply_errno(q, err, "find the profile");
+		return;
+	}
+	u64 from_ms = s.start_ns / NS_PER_MS, to_ms = (s.start_ns + s.duration_ns) / NS_PER_MS;
+	stored_fini(&s);
+	reply_json(q, 201,
+		   json_pack("{s:I,s:I,s:I}", "id", (json_int_t)id, "from_ms", (json_int_t)from_ms,
+			     "to_ms", (json_int_t)to_ms));
 }
 
 static void range_rendered(void *ctx, int err, struct payload *result)

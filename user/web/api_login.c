@@ -53,45 +53,57 @@ static const char *known_page(const char *page)
 	return r && r->is_page && r->role != ROLE_NONE ? page : "";
 }
 
-static void enter(struct request *q, const char *token, const char *to)
+/* `why`: what the login page says then. */
+static void refuse(struct request *q, const char *why, const char *page)
 {
 	struct service *sv = q->service;
-	enum role role = auth_token_role(&sv->auth, token);
-	const char *page = known_page(to);
-	auto_free char *home = xasprintf("%s/%s", sv->o->prefix, page);
+	auto_str struct str again = { 0 };
 
-	if (role == ROLE_NONE) {
-		auto_str struct str again = { 0 };
-		str_addf(&again, "%s/login?wrong=1%s", sv->o->prefix, *page ? "&to=" : "");
-		address_add(&again, page);
-		reply_redirect(q, again.at, NULL);
-		return;
-	}
+	auth_note_failure(&sv->auth, q);
+	str_addf(&again, "%s/login?wrong=%s%s", sv->o->prefix, why, *page ? "&to=" : "");
+	address_add(&again, page);
+	reply_redirect(q, again.at, NULL);
+}
+
+static void enter(struct request *q, enum role role, const char *page)
+{
+	struct service *sv = q->service;
+	auto_free char *home = xasprintf("%s/%s", sv->o->prefix, page);
 	auto_free char *cookie = auth_cookie(&sv->auth, role, time_wall_ns() / NS_PER_SEC);
+
 	if (!cookie) {
 		reply_error(q, ERROR_INTERNAL, NULL, "There is no randomness for a login.");
 		return;
 	}
+	auth_note_login(q, role);
 	reply_redirect(q, home, cookie);
 }
 
 void api_login_page(struct request *q)
 {
-	const char *token = request_query(q, "token");
-
-	if (token)
-		enter(q, token, request_query(q, "to") ?: "");
+	if (request_query(q, "token"))
+		reply_error(q, ERROR_BAD_REQUEST, "token",
+			    "A token in an address stays in histories and logs. Log in without it, "
+			    "or by the address that sysflame serve --link prints.");
 	else
 		reply_asset(q, "login.html");
 }
 
 void api_login(struct request *q)
 {
+	struct service *sv = q->service;
 	auto_free char *token = form_value(q->body.at, "token");
+	auto_free char *code = form_value(q->body.at, "code");
 	auto_free char *to = form_value(q->body.at, "to");
+	u64 now_s = time_wall_ns() / NS_PER_SEC;
+	enum role role = *code ? auth_take_code(&sv->auth, sv->store, code, now_s)
+			       : auth_token_role(&sv->auth, token);
 
-	enter(q, token, to);
 	explicit_bzero(token, strlen(token));
+	if (role == ROLE_NONE)
+		refuse(q, *code ? "code" : "token", known_page(to));
+	else
+		enter(q, role, known_page(to));
 }
 
 void api_logout(struct request *q)

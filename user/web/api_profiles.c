@@ -83,9 +83,23 @@ void api_profile(struct request *q)
 	reply_profile(q);
 }
 
-static void note(struct request *q, const char *doing)
+/* The name of the request's profile; "" if it is gone. The caller frees it. */
+static char *name_of(const struct request *q)
 {
-	auto_free char *what = xasprintf("%s profile %llu", doing, (unsigned long long)q->id);
+	struct stored s;
+
+	if (store_get(q->service->store, q->id, &s))
+		return xstrdup("");
+	char *name = take(s.name);
+	stored_fini(&s);
+	return name;
+}
+
+/* `name`: that before the change. */
+static void note(struct request *q, const char *doing, const char *name)
+{
+	auto_free char *what = xasprintf("%s profile %llu%s%s", doing, (unsigned long long)q->id,
+					 *name ? ", " : "", name);
 
 	store_audit(q->service->store, request_who(q), what);
 	q->service->changed |= CHANGED_PROFILES;
@@ -104,14 +118,17 @@ void api_profile_change(struct request *q)
 	    !field_bool(q, q->json, "pinned", &pinned))
 		return;
 	if (name) {
+		auto_free char *old = name_of(q);
 		err = store_rename(store, q->id, name);
+		auto_free char *both = xasprintf("%s, to %s", old, name);
 		if (!err)
-			note(q, "rename");
+			note(q, "rename", both);
 	}
 	if (!err && json_object_get(q->json, "pinned")) {
+		auto_free char *own = name_of(q);
 		err = store_pin(store, q->id, pinned);
 		if (!err)
-			note(q, pinned ? "pin" : "unpin");
+			note(q, pinned ? "pin" : "unpin", own);
 	}
 	if (err)
 		reply_errno(q, err, "change the profile");
@@ -119,25 +136,30 @@ void api_profile_change(struct request *q)
 		reply_profile(q);
 }
 
-static void change(struct request *q, int err, const char *doing)
+static void change(struct request *q, int err, const char *doing, const char *name)
 {
 	if (err) {
 		auto_free char *what = xasprintf("%s the profile", doing);
 		reply_errno(q, err, what);
 		return;
 	}
-	note(q, doing);
+	note(q, doing, name);
 	reply_json(q, 200, json_object());
 }
 
 void api_delete(struct request *q)
 {
-	change(q, store_delete(q->service->store, q->id), "delete");
+	auto_free char *name = name_of(q);
+
+	change(q, store_delete(q->service->store, q->id), "delete", name);
 }
 
 void api_restore(struct request *q)
 {
-	change(q, store_restore(q->service->store, q->id), "restore");
+	int err = store_restore(q->service->store, q->id);
+	auto_free char *name = name_of(q);
+
+	change(q, err, "restore", name);
 }
 
 void api_delete_all(struct request *q)
@@ -165,7 +187,8 @@ static void upload_kept(void *ctx, int err, u64 id)
 		return;
 	}
 	q->id = id;
-	note(q, "upload");
+	auto_free char *name = name_of(q);
+	note(q, "upload", name);
 	reply_id(q, id);
 }
 

@@ -19,15 +19,21 @@
 #include "web/route.h"
 #include "web/service.h"
 
-#define REVOKED_MAX 1024
-#define REVOKED_KEY "revoked" /* the setting with the tickets that logged out */
-#define TICKET_MAX  128
+#define REVOKED_MAX  1024
+#define REVOKED_KEY  "revoked" /* the setting with the tickets that logged out */
+#define TICKET_MAX   128
+#define FIRST_TICKET 0 /* numbers of keys made of a token */
+#define FIRST_CODE   4
+#define MINUTE_NS    (60 * NS_PER_SEC)
+#define FAILURES_MAX 10 /* a minute: others would push the rest out of the audit list */
 
 /* Two independent keyed hashes of a token, each a key in turn: nobody guesses 128 bits. */
-static void make_keys(u8 keys[2][SIPHASH_KEY_LEN], const char *token)
+static void make_keys(u8 keys[2][SIPHASH_KEY_LEN], const char *token, u8 first)
 {
 	for (u8 i = 0; i < 4; i++) {
-		const u8 label[SIPHASH_KEY_LEN] = { 's', 'y', 's', 'f', 'l', 'a', 'm', 'e', i };
+		const u8 label[SIPHASH_KEY_LEN] = { 's', 'y', 's',
+						    'f', 'l', 'a',
+						    'm', 'e', (u8)(first + i) };
 		u64 part = siphash(label, token, strlen(token));
 		memcpy(keys[i / 2] + (size_t)(i % 2) * sizeof(part), &part, sizeof(part));
 	}
@@ -48,8 +54,9 @@ int auth_init(struct auth *a, const struct web_options *o)
 	*a = (struct auth){ .o = o };
 	if (strlen(o->operator_token) < AUTH_TOKEN_MIN || strlen(o->viewer_token) < AUTH_TOKEN_MIN)
 		return -EINVAL;
-	make_keys(a->keys[ROLE_OPERATOR], o->operator_token);
-	make_keys(a->keys[ROLE_VIEWER], o->viewer_token);
+	make_keys(a->keys[ROLE_OPERATOR], o->operator_token, FIRST_TICKET);
+	make_keys(a->keys[ROLE_VIEWER], o->viewer_token, FIRST_TICKET);
+	make_keys(a->code_keys, o->operator_token, FIRST_CODE);
 	name_cookie(a);
 	return 0;
 }
@@ -57,6 +64,7 @@ int auth_init(struct auth *a, const struct web_options *o)
 void auth_fini(struct auth *a)
 {
 	explicit_bzero(a->keys, sizeof(a->keys));
+	explicit_bzero(a->code_keys, sizeof(a->code_keys));
 	vec_fini(&a->revoked);
 }
 
@@ -80,13 +88,13 @@ enum role auth_token_role(const struct auth *a, const char *token)
 }
 
 /* "ROLE.NUMBER.END.HASH" */
-static void write_ticket(const struct auth *a, enum role role, u64 number, u64 end_s,
+static void write_ticket(const u8 keys[2][SIPHASH_KEY_LEN], enum role role, u64 number, u64 end_s,
 			 char out[TICKET_MAX])
 {
 	int len = snprintf(out, TICKET_MAX, "%d.%016llx.%llu", (int)role,
 			   (unsigned long long)number, (unsigned long long)end_s);
-	u64 first = siphash(a->keys[role][0], out, (size_t)len);
-	u64 second = siphash(a->keys[role][1], out, (size_t)len);
+	u64 first = siphash(keys[0], out, (size_t)len);
+	u64 second = siphash(keys[1], out, (size_t)len);
 
 	snprintf(out + len, TICKET_MAX - (size_t)len, ".%016llx%016llx", (unsigned long long)first,
 		 (unsigned long long)second);
@@ -104,7 +112,7 @@ char *auth_cookie(const struct auth *a, enum role role, u64 now_s)
 				 secure, path);
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return NULL;
-	write_ticket(a, role, number, now_s + AUTH_TICKET_S, ticket);
+	write_ticket(a->keys[role], role, number, now_s + AUTH_TICKET_S, ticket);
 	return xasprintf("%s=%s; HttpOnly;%s SameSite=Strict; Path=%s; Max-Age=%llu", a->cookie,
 			 ticket, secure, path, AUTH_TICKET_S);
 }
@@ -117,7 +125,9 @@ static bool is_revoked(const struct auth *a, const struct ticket *t)
 	return t->end_s <= a->revoked_until_s;
 }
 
-enum role auth_ticket_role(const struct auth *a, const char *text, u64 now_s, struct ticket *out)
+/* `code_keys` NULL: a ticket. */
+static enum role role_of(const struct auth *a, const u8 code_keys[2][SIPHASH_KEY_LEN],
+			 const char *text, u64 now_s, struct ticket *out)
 {
 	unsigned long long nr, end_s;
 	char right[TICKET_MAX];
@@ -128,7 +138,7 @@ enum role auth_ticket_role(const struct auth *a, const char *text, u64 now_s, st
 		return ROLE_NONE;
 	if (role != ROLE_VIEWER && role != ROLE_OPERATOR)
 		return ROLE_NONE;
-	write_ticket(a, (enum role)role, nr, end_s, right);
+	write_ticket(code_keys ?: a->keys[role], (enum role)role, nr, end_s, right);
 	if (!is_same(right, text) || now_s >= end_s)
 		return ROLE_NONE;
 	const struct ticket t = { nr, end_s };
@@ -136,6 +146,25 @@ enum role auth_ticket_role(const struct auth *a, const char *text, u64 now_s, st
 		return ROLE_NONE;
 	*out = t;
 	return (enum role)role;
+}
+
+enum role auth_ticket_role(const struct auth *a, const char *text, u64 now_s, struct ticket *out)
+{
+	return role_of(a, NULL, text, now_s, out);
+}
+
+char *auth_code(const char *operator_token, u64 now_s)
+{
+	u8 keys[2][SIPHASH_KEY_LEN];
+	char code[TICKET_MAX];
+	u64 number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return NULL;
+	make_keys(keys, operator_token, FIRST_CODE);
+	write_ticket(keys, ROLE_OPERATOR, number, now_s + AUTH_CODE_S, code);
+	explicit_bzero(keys, sizeof(keys));
+	return xstrdup(code);
 }
 
 static const char *cookie_of(const struct auth *a, const struct request *q)
@@ -184,6 +213,25 @@ static char *revoked_json(const struct auth *a)
 	return str_take(&s);
 }
 
+static void revoke_for_good(struct auth *a, struct store *store, const struct ticket *t, u64 now_s)
+{
+	auth_revoke(a, t, now_s);
+	auto_free char *json = revoked_json(a);
+	int err = store_set_setting(store, REVOKED_KEY, json);
+	if (err)
+		log_warn("a logout is not kept, and ends with a restart: %s", strerror(-err));
+}
+
+enum role auth_take_code(struct auth *a, struct store *store, const char *code, u64 now_s)
+{
+	struct ticket t;
+	enum role role = role_of(a, a->code_keys, code, now_s, &t);
+
+	if (role != ROLE_NONE)
+		revoke_for_good(a, store, &t, now_s);
+	return role;
+}
+
 void auth_log_out(struct auth *a, const struct request *q)
 {
 	const char *text = cookie_of(a, q);
@@ -192,11 +240,7 @@ void auth_log_out(struct auth *a, const struct request *q)
 
 	if (!text || !auth_ticket_role(a, text, now_s, &t))
 		return;
-	auth_revoke(a, &t, now_s);
-	auto_free char *json = revoked_json(a);
-	int err = store_set_setting(q->service->store, REVOKED_KEY, json);
-	if (err)
-		log_warn("a logout is not kept, and ends with a restart: %s", strerror(-err));
+	revoke_for_good(a, q->service->store, &t, now_s);
 }
 
 void auth_recall(struct auth *a, struct store *store)
@@ -265,8 +309,10 @@ bool auth_host_allowed(const struct web_options *o, const char *host, const char
 	return *local && !strcasecmp(name, local);
 }
 
-/* The address of this machine that the client has connected to; "" if it has none. */
-static void local_address(const struct request *q, char out[INET6_ADDRSTRLEN])
+/* An end of the connection: the machine's (getsockname) or the client's; "" if it has no address.
+ */
+static void end_address(const struct request *q, int (*end)(int, struct sockaddr *, socklen_t *),
+			char out[INET6_ADDRSTRLEN])
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(q->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
@@ -275,7 +321,7 @@ static void local_address(const struct request *q, char out[INET6_ADDRSTRLEN])
 	const void *bytes = NULL;
 
 	*out = '\0';
-	if (!info || getsockname(info->connect_fd, (struct sockaddr *)&at, &len))
+	if (!info || end(info->connect_fd, (struct sockaddr *)&at, &len))
 		return;
 	if (at.ss_family == AF_INET)
 		bytes = &((struct sockaddr_in *)&at)->sin_addr;
@@ -288,12 +334,41 @@ static void local_address(const struct request *q, char out[INET6_ADDRSTRLEN])
 		memmove(out, out + 7, strlen(out + 7) + 1);
 }
 
+/* "log in from 10.1.2.3" */
+static void note_from(const struct request *q, const char *who, const char *doing)
+{
+	char from[INET6_ADDRSTRLEN];
+
+	end_address(q, getpeername, from);
+	auto_free char *what = xasprintf("%s from %s", doing, *from ? from : "the unix socket");
+	store_audit(q->service->store, who, what);
+}
+
+void auth_note_login(const struct request *q, enum role role)
+{
+	note_from(q, role == ROLE_OPERATOR ? "operator" : "viewer", "log in");
+}
+
+void auth_note_failure(struct auth *a, const struct request *q)
+{
+	u64 now = time_mono_ns();
+
+	if (!a->failures_ns || now - a->failures_ns > MINUTE_NS) {
+		a->failures_ns = now;
+		a->nr_failures = 0;
+	}
+	if (++a->nr_failures < FAILURES_MAX)
+		note_from(q, "nobody", "failed login");
+	else if (a->nr_failures == FAILURES_MAX)
+		note_from(q, "nobody", "failed logins, of which a minute lists no more,");
+}
+
 static bool is_host_allowed(const struct auth *a, const struct request *q)
 {
 	const char *host = request_header(q, "Host");
 	char local[INET6_ADDRSTRLEN];
 
-	local_address(q, local);
+	end_address(q, getsockname, local);
 	return q->route->is_any_host || (host && auth_host_allowed(a->o, host, local));
 }
 
@@ -344,21 +419,6 @@ static enum role find_role(const struct auth *a, const struct request *q, bool *
 	return text ? auth_ticket_role(a, text, time_wall_ns() / NS_PER_SEC, &t) : ROLE_NONE;
 }
 
-/* An MHD_KeyValueIterator: adds a part of the query. */
-static enum MHD_Result add_argument(void *ctx, enum MHD_ValueKind kind, const char *key,
-				    const char *value)
-{
-	struct str *query = ctx;
-
-	str_add_char(query, query->len ? '&' : '?');
-	address_add(query, key);
-	if (value) {
-		str_add_char(query, '=');
-		address_add(query, value);
-	}
-	return MHD_YES;
-}
-
 /* A profile or a range is opened after the login; other pages begin at the home page. */
 static char *login_path(const struct auth *a, const struct request *q)
 {
@@ -373,15 +433,17 @@ static char *login_path(const struct auth *a, const struct request *q)
 			 (unsigned long long)q->to_ms);
 	else
 		return str_take(&login);
-	MHD_get_connection_values(q->connection, MHD_GET_ARGUMENT_KIND, add_argument, &query);
+	request_add_query(q, &query);
 	address_add(&login, query.at ?: "");
 	return str_take(&login);
 }
 
-static void refuse_login(const struct auth *a, struct request *q)
+static void refuse_login(struct auth *a, struct request *q)
 {
 	auto_free char *login = login_path(a, q);
 
+	if (request_header(q, "Authorization"))
+		auth_note_failure(a, q);
 	if (q->route->is_page)
 		reply_redirect(q, login, NULL);
 	else

@@ -15,6 +15,7 @@ struct web_options;
 
 #define AUTH_COOKIE    "sysflame_session_" /* the begin of its name */
 #define AUTH_TICKET_S  (7 * 24 * 3600ull)
+#define AUTH_CODE_S    (10 * 60ull)
 #define AUTH_TOKEN_MIN 32 /* bytes */
 
 /* What a valid ticket says of itself. */
@@ -25,10 +26,13 @@ struct ticket {
 struct auth {
 	const struct web_options *o;
 	u8 keys[ROLE_OPERATOR + 1][2][SIPHASH_KEY_LEN]; /* by role, two halves of a hash */
+	u8 code_keys[2][SIPHASH_KEY_LEN];
 	/* Browsers share cookies among all ports of a host: each server has a name of its own. */
 	char cookie[sizeof(AUTH_COOKIE) + 8];
 	VEC(struct ticket) revoked; /* that logged out */
 	u64 revoked_until_s;        /* those that end by then, too: more logged out than are kept */
+	u64 failures_ns;            /* CLOCK_MONOTONIC: the begin of a minute with failed logins */
+	u32 nr_failures;            /* in it */
 };
 
 /* -EINVAL if a token is too short. `o` must stay. */
@@ -48,7 +52,20 @@ enum role auth_ticket_role(const struct auth *a, const char *text, u64 now_s, st
 /* The ticket is worth nothing any more. */
 void auth_revoke(struct auth *a, const struct ticket *t, u64 now_s);
 
-/* The same for the ticket in a request, and keeps that in the store. */
+/*
+ * A code for the address of a login, which stays in a browser's history: it is good for one login
+ * within AUTH_CODE_S. Whoever reads the token makes it. NULL: no randomness. The caller frees it.
+ */
+char *auth_code(const char *operator_token, u64 now_s);
+
+/* ROLE_OPERATOR for a code that is good; it is used then, also after a restart. */
+enum role auth_take_code(struct auth *a, struct store *store, const char *code, u64 now_s);
+
+/* Enter a login and a failed one into the audit list, with the client's address. */
+void auth_note_login(const struct request *q, enum role role);
+void auth_note_failure(struct auth *a, const struct request *q);
+
+/* The same as auth_revoke for the ticket in a request, and keeps that in the store. */
 void auth_log_out(struct auth *a, const struct request *q);
 
 /* Reads the tickets that logged out before a restart. */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/utf8.h"
@@ -92,6 +93,26 @@ const char *request_who(const struct request *q)
 	};
 
 	return who[q->role];
+}
+
+/* An MHD_KeyValueIterator: adds a part of the query. */
+static enum MHD_Result add_argument(void *ctx, enum MHD_ValueKind kind, const char *key,
+				    const char *value)
+{
+	struct str *query = ctx;
+
+	str_add_char(query, strchr(query->at ?: "", '?') ? '&' : '?');
+	address_add(query, key);
+	if (value) {
+		str_add_char(query, '=');
+		address_add(query, value);
+	}
+	return MHD_YES;
+}
+
+void request_add_query(const struct request *q, struct str *address)
+{
+	MHD_get_connection_values(q->connection, MHD_GET_ARGUMENT_KIND, add_argument, address);
 }
 
 bool request_query_u64(struct request *q, const char *name, u64 min, u64 max, u64 *out)

@@ -70,6 +70,9 @@ void request_free(struct request *q);
 const char *request_query(const struct request *q, const char *name);
 const char *request_header(const struct request *q, const char *name);
 
+/* Appends the query of the request, from its '?' on, to an address. */
+void request_add_query(const struct request *q, struct str *address);
+
 /* "operator", "viewer" or "nobody". */
 const char *request_who(const struct request *q);
 

@@ -1,9 +1,11 @@
-// The server redirects here with ?wrong=1 after a token that is not valid.
-const given = new URLSearchParams(location.search), to = given.get('to') || '', isWrong = given.has('wrong');
+// The server redirects here with ?wrong=token or ?wrong=code after a login that failed.
+const given = new URLSearchParams(location.search), to = given.get('to') || '', wrong = given.get('wrong');
+const code = new URLSearchParams(location.hash.slice(1)).get('code'), $ = (id) => document.getElementById(id);
 
 // The page that asked for the login; the server opens only pages of its own.
-document.getElementById('to').value = to;
-document.getElementById('wrong').hidden = !isWrong;
+$('to').value = to;
+$('wrong').hidden = !wrong;
+$('wrong').textContent = wrong === 'code' ? 'This address was used already, or is older than ten minutes.' : 'This token is not valid.';
 
 // The browser leaves the cookie out when a link of another site leads here, but not when this page asks.
 async function skip() {
@@ -12,5 +14,10 @@ async function skip() {
 		location.replace(`./${/^[ps]\/[\d-]+(\?|$)/.test(to) ? to : ''}${location.hash}`);
 }
 
-if (!isWrong)
+if (code) {
+	history.replaceState(null, '', location.pathname + location.search);
+	$('code').value = code;
+	document.querySelector('form').submit();
+} else if (!wrong) {
 	skip();
+}
