@@ -54,6 +54,37 @@ static void ranges_that_are_compared_keep_their_lengths(void **state)
 	assert_string_equal(a.body, "main 1 111100\n");
 }
 
+/* 5 s of the second slice, and 5 s of the third one. */
+static void a_range_off_the_grid_has_whole_slices_and_says_so(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer a = { 0 };
+	unsigned long long from = send_slices(w) + SLICE_MS, to = from + 2 * SLICE_MS;
+	auto_free char *off = xasprintf("%llu-%llu", from + 5000, to - 5000);
+	auto_free char *shell = xasprintf("GET /s/%s?service=main", off);
+	auto_free char *target =
+		xasprintf("Location: /s/%llu-%llu?service=main&asked=%s\r\n", from, to, off);
+	auto_free char *json =
+		xasprintf("{\"from_ms\":%llu,\"to_ms\":%llu}", from + 5000, to - 5000);
+	auto_free char *strip = xasprintf("GET /api/v1/slices?from_ms=%llu&to_ms=%llu&steps=1",
+					  from + 5000, to - 5000);
+
+	ask(w, shell, BEARER, &a);
+	assert_int_equal(a.status, 303);
+	assert_non_null(strstr(a.head, target));
+	auto_free char *type = post(w, "/api/v1/ranges", json, &a);
+	assert_string_equal(type, "");
+	assert_int_equal(number_in(&a, "from_ms"), from);
+	assert_int_equal(number_in(&a, "to_ms"), to);
+	auto_free char *kept =
+		xasprintf("GET /p/%lld/download?format=collapsed", (long long)number_in(&a, "id"));
+	ask(w, kept, BEARER, &a);
+	assert_string_equal(a.body, "main 110\n");
+	ask(w, strip, BEARER, &a);
+	assert_int_equal(number_in(&a, "from_ms"), from);
+	assert_int_equal(number_in(&a, "step_ms"), 2 * SLICE_MS);
+}
+
 /* "07:10:00–", as in the name of a range. */
 static char *beginning(u64 ms)
 {
@@ -100,6 +131,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_A_WORLD(ranges_that_are_compared_keep_their_lengths),
 		IN_A_WORLD(compared_ranges_are_named_by_their_times),
+		IN_A_WORLD(a_range_off_the_grid_has_whole_slices_and_says_so),
 		IN_A_WORLD(the_strip_of_a_time_too_far_away_is_refused),
 	};
 

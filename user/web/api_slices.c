@@ -66,6 +66,11 @@ void api_slices(struct request *q)
 			    "\"from_ms\" must be before \"to_ms\".");
 		return;
 	}
+	/* Also of a step, only whole slices are known. */
+	struct range r = RANGE_ALL(from, to);
+	range_widen(q->service, &r);
+	from = r.from_ms;
+	to = r.to_ms <= TIME_MAX_MS ? r.to_ms : to;
 	const struct store_strip_query query = { from * NS_PER_MS, to * NS_PER_MS,
 						 *event ? event : "cpu", (u32)steps };
 	int err = store_strip(q->service->store, &query, &strip);

@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "ui.h"
 #include "web/api.h"
+#include "web/range.h"
 #include "web/route.h"
 #include "web/service.h"
 
@@ -60,10 +62,31 @@ void api_shell(struct request *q)
 	reply_asset(q, "shell.html");
 }
 
+/* To the same page of whole slices, whose address and title are then true. */
+static void go_to_whole_slices(struct request *q, const struct range *r)
+{
+	auto_str struct str to = { 0 };
+
+	str_addf(&to, "%s/s/%llu-%llu", q->service->o->prefix, (unsigned long long)r->from_ms,
+		 (unsigned long long)r->to_ms);
+	request_add_query(q, &to);
+	str_addf(&to, "%casked=%llu-%llu", strchr(to.at, '?') ? '&' : '?',
+		 (unsigned long long)q->from_ms, (unsigned long long)q->to_ms);
+	reply_redirect(q, to.at, NULL);
+}
+
 void api_range_shell(struct request *q)
 {
-	if (q->from_ms >= q->to_ms)
+	struct range r = RANGE_ALL(q->from_ms, q->to_ms);
+
+	if (q->from_ms >= q->to_ms) {
 		reply_error(q, ERROR_OUT_OF_RANGE, NULL, "The range must begin before it ends.");
+		return;
+	}
+	if (range_is_valid(&r))
+		range_widen(q->service, &r);
+	if (r.from_ms != q->from_ms || r.to_ms != q->to_ms)
+		go_to_whole_slices(q, &r);
 	else
 		reply_asset(q, "shell.html");
 }

@@ -9,6 +9,8 @@
 #include "web/input.h"
 #include "web/service.h"
 
+#define SLICE_MS 10000 /* they begin and end at multiples of it */
+
 bool range_is_valid(const struct range *r)
 {
 	return r->from_ms < r->to_ms && r->to_ms - r->from_ms <= RANGE_MAX_MS &&
@@ -61,14 +63,13 @@ char *range_name(const struct range *r)
 
 u64 range_step_ms(struct service *sv, const struct range *r)
 {
-	return store_slices_step(sv->store, r->from_ms * NS_PER_MS, r->to_ms * NS_PER_MS) /
-	       NS_PER_MS;
+	u64 step_ns = store_slices_step(sv->store, r->from_ms * NS_PER_MS, r->to_ms * NS_PER_MS);
+
+	return step_ns ? step_ns / NS_PER_MS : SLICE_MS;
 }
 
 void range_round(struct range *r, u64 step_ms)
 {
-	if (!step_ms)
-		return;
 	r->from_ms -= r->from_ms % step_ms;
 	r->to_ms += (step_ms - r->to_ms % step_ms) % step_ms;
 }

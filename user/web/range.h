@@ -35,13 +35,16 @@ char *range_name(const struct range *r);
 /* Whether it ends after it begins, and is short enough. */
 bool range_is_valid(const struct range *r);
 
-/* The step of the slices that are kept of its time: old ones have a minute, or ten. 0: any time. */
+/* The step of the slices that are kept of its time: 10 s, a minute or ten of an old time. */
 u64 range_step_ms(struct service *sv, const struct range *r);
 
 /* Widens it to whole steps. */
 void range_round(struct range *r, u64 step_ms);
 
-/* Widens it to whole steps of the slices that are kept of its time. */
+/*
+ * Widens it to whole steps of the slices that are kept of its time. Otherwise a slice would be left
+ * out of which the range has the end, and one be taken as a whole of which it has the begin.
+ */
 void range_widen(struct service *sv, struct range *r);
 
 /* A job that makes the profile of a range in a format. As queue_add. */

@@ -54,7 +54,11 @@ async function openProfile() {
 // What a range is limited to: parts of the address, and of the body of a request.
 const FILTERS = ['service', 'container', 'pod', 'comm', 'pid', 'event'];
 const SERVICES_MOST = 50;
-const address = (from, to) => `${from}-${to}${location.search}`;
+// The server widens a range to whole slices, and says which range was asked for.
+const search = new URLSearchParams(location.search), asked = /^(\d+)-(\d+)$/.exec(search.get('asked') || '');
+search.delete('asked');
+const filters = String(search) && `?${search}`;
+const address = (from, to) => `${from}-${to}${filters}`;
 
 function filterOf(search) {
 	const given = new URLSearchParams(search), filter = {};
@@ -86,16 +90,16 @@ function compareMenu(span, filter, oldest, services) {
 }
 
 async function openRange() {
-	const [from, to] = last.split('-').map(Number), span = { from_ms: from, to_ms: to }, length = to - from, filter = filterOf(location.search);
+	const [from, to] = last.split('-').map(Number), span = { from_ms: from, to_ms: to }, length = to - from, filter = filterOf(filters);
 	const [node, slices] = await Promise.all([get('node'), get(`slices?from_ms=${from}&to_ms=${to}&steps=1&event=${encodeURIComponent(filter.event || '')}`).catch(() => ({ series: [] }))]);
 	const name = FILTERS.filter((f) => filter[f] && f !== 'event').map((f) => (f === 'pid' ? `pid ${filter[f]}` : filter[f])).join(', ') || node.host;
-	title(name, [`${day(from) === 'Today' ? '' : `${day(from)} `}${clock(from, true)} to ${clock(to, true)}`, duration(length), filter.event]);
+	title(name, [`${day(from) === 'Today' ? '' : `${day(from)} `}${clock(from, true)} to ${clock(to, true)}`, duration(length), filter.event, asked && `whole slices; asked for ${clock(Number(asked[1]), true)} to ${clock(Number(asked[2]), true)}`]);
 	$('actions').append(el('a', { className: 'button', href: address(from - length, from), 'aria-label': 'The time before', title: 'The time before' }, '←'),
 		el('a', { className: 'button', href: address(to, to + length), 'aria-label': 'The time after', title: 'The time after' }, '→'));
 	if (node.role === 'operator')
 		$('actions').append(compareMenu(span, filter, node.store.oldest_slice_ms, slices.series.map((s) => s.service)),
 			el('button', { textContent: 'Keep', title: 'Keep this range as a profile', on_click: () => make('ranges', { ...span, ...filter, name: `${name} ${clock(from)} to ${clock(to)}` }, 'The range is kept …') }));
-	const src = `${last}/page${location.search}`, error = await pageError(src);
+	const src = `${last}/page${filters}`, error = await pageError(src);
 	if (error)
 		return say(error);
 	await openFrame(src);
