@@ -27,6 +27,7 @@ static struct profile *profile_of_cpu(void)
 	struct profile *p = profile_new();
 
 	profile_add_type(p, "cpu", "ns");
+	p->rate_hz = NS_PER_SEC - 1; /* a sample stands for 1 ns */
 	return p;
 }
 
@@ -96,7 +97,7 @@ static void assert_note(const struct profile *p, const char *key, const char *te
 	assert_string_equal(n ? n->text : "", text);
 }
 
-static void chosen_label_sets_have_no_notes_of_the_node_but_losses(void **state)
+static void chosen_label_sets_have_notes_of_their_own(void **state)
 {
 	const struct slice_query all = { .to_wall_ns = UINT64_MAX },
 				 chosen[] = { { .to_wall_ns = UINT64_MAX, .pid = 7 },
@@ -116,8 +117,11 @@ static void chosen_label_sets_have_no_notes_of_the_node_but_losses(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(chosen); i++) {
 		auto_profile struct profile *read = read_slices(&file, &chosen[i]);
 		assert_int_equal(profile_total(read, 0), 3);
-		assert_int_equal(read->notes.nr, 1);
-		assert_note(read, "lost_ring_cpu", "samples lost (on the whole node)");
+		assert_int_equal(read->notes.nr, 3);
+		assert_note(read, "samples", "samples taken");
+		assert_int_equal(profile_find_note(read, "samples")->value, 3);
+		assert_note(read, "node_samples", "samples taken (on the whole node)");
+		assert_note(read, "node_lost_ring_cpu", "samples lost (on the whole node)");
 	}
 	auto_profile struct profile *read = read_slices(&file, &all);
 	assert_int_equal(read->notes.nr, 3);
@@ -153,7 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_that_are_no_text_are_written_as_text),
 		cmocka_unit_test(names_that_an_earlier_writer_did_not_clean_are_read),
-		cmocka_unit_test(chosen_label_sets_have_no_notes_of_the_node_but_losses),
+		cmocka_unit_test(chosen_label_sets_have_notes_of_their_own),
 		cmocka_unit_test(a_range_ends_where_it_was_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

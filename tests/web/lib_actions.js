@@ -91,10 +91,26 @@ function labelledPage(dir) {
 		[99, varints([1, 2, 3])],
 	], 6);
 }
+// 60 samples of java-7 whose stacks are complete, 10 whose stacks are stacks[1], and 30 of sh-8.
+function notedPage(dir, notes, stacks) {
+	const meta = { types: [{ name: 'cpu', unit: 'samples' }], dims: [{ name: 'process' }, { name: 'stack' }], host: 'node-1', notes };
+	return makePageOf(dir, [
+		[1, Buffer.from(JSON.stringify(meta))],
+		[2, varints([1, 0, texts(['f'])])],
+		[3, varints([1, 0, 2])],
+		[4, varints([0])],
+		[5, varints([0])],
+		[6, varints([0])],
+		[7, varints([0, 100])],
+		[9, varints([2, 2, texts(['java-7', 'sh-8']), stacks.length, texts(stacks), 3, 0, 0, 1, 0, 1, 0])],
+		[10, varints([3, 0, 0, 0])],
+		[11, varints([60, 10])],
+	], 2);
+}
 const pickLabel = async (page, chip, value) => {
 	await page.click(chip);
 	await page.click(`#menu button:has-text("${value}")`);
 	await page.keyboard.press('Escape');
 };
 
-module.exports = { SMALL, asText, centre, clickOn, colours, labelledPage, pickLabel, plain, randomStacks, search, text, widest, zoomed };
+module.exports = { SMALL, asText, centre, clickOn, colours, labelledPage, notedPage, pickLabel, plain, randomStacks, search, text, widest, zoomed };

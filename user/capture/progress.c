@@ -112,10 +112,8 @@ void recording_progress(const struct recording *r, struct recording_progress *ou
 
 void cut_each_reason(const struct cut *c, counter_fn visit, void *ctx)
 {
-	u64 stats[NR_STATS];
+	const u64 *stats = c->counts.by_stop;
 
-	memcpy(stats, c->counts.by_stop, sizeof(stats));
-	quality_correct(c->quality, stats);
 	for (u32 stat = STAT_FIRST_CUT; stat <= STAT_LAST_CUT; stat++)
 		if (stats[stat])
 			visit(counter_of(stat), stats[stat], ctx);

@@ -63,12 +63,13 @@ void recording_add_processes(struct recording *r)
 	processes_each(r->node->processes, add_process, r);
 }
 
-static void count_quality(struct recording *r, const struct process *p, const struct sample *sample)
+static void count_quality(struct recording *r, const struct process *p, const struct sample *sample,
+			  u32 stop)
 {
 	vec_each(sink, &r->samples.sinks) {
 		struct cut *c = sink_at(*sink, sample->time_ns);
 		if (c)
-			quality_count(c->quality, p, sample->stop, raw_stack_root_pc(sample));
+			quality_count(c->quality, p, stop, raw_stack_root_pc(sample));
 	}
 }
 
@@ -83,12 +84,13 @@ static void take_sample(struct recording *r, struct process *p, const struct sam
 
 	if (walked)
 		sample = walked;
-	count_quality(r, p, sample);
+	u32 stop = quality_stop(r->node->jvms, p, sample->stop, raw_stack_root_pc(sample));
+	count_quality(r, p, sample, stop);
 	if (sources_is_double(r->sources, event, sample, p))
 		return;
 	if (p->is_jvm)
 		recording_admit_jvm(r, p, r->options.agent != AGENT_NEVER);
-	samples_take(&r->samples, p, event, sample);
+	samples_take(&r->samples, p, event, sample, stop);
 }
 
 void recording_take_sample(struct recording *r, const struct sample *sample)

@@ -18,6 +18,7 @@
 #include "fleet/scale.h"
 #include "fleet/spool.h"
 #include "profile/names.h"
+#include "profile/selection.h"
 
 #define RAW_BYTES   (16u << 20)
 #define KEPT_BYTES  (32 << 20) /* kept free by malloc: the next result needs about as much */
@@ -278,7 +279,8 @@ static int add_result(struct merging *m, const struct entry *e, struct merge_tot
 
 	if (err)
 		return err;
-	profile_keep_labels(file, is_wanted, m->params.wanted);
+	if (has_filter(m))
+		profile_select(file, is_wanted, m->params.wanted);
 	if (has_filter(m) && !file->weights.nr)
 		return add_sums(m, file) ?: -ENODATA; /* with its types an outcome can be read */
 	total->raw = total->value = file->types.nr ? profile_total(file, 0) : 0;

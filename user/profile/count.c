@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/time.h"
+
 /*
  * The length of NAME in "NAME-UNIT" ("lock" of "lock-waits" in waits); 0 if the name does not end
  * in the unit.
@@ -49,6 +51,21 @@ bool count_find(const struct profile *p, u32 type, u32 *out)
 	 * than none.
 	 */
 	return find_in(p, type, "waits", out);
+}
+
+u64 count_of(const struct profile *p, u32 type, u64 value, double rate_hz)
+{
+	const struct value_type *t = &p->types.at[type];
+	u32 other;
+
+	if (!strcmp(t->unit, "samples"))
+		return value;
+	if (find_in(p, type, "samples", &other))
+		return 0;
+	if (!strcmp(t->unit, "hits"))
+		return value;
+	bool is_time = !strcmp(t->name, "cpu") && !strcmp(t->unit, "ns");
+	return is_time ? (u64)((double)value * rate_hz / NS_PER_SEC + 0.5) : 0;
 }
 
 bool count_is_only(const struct profile *p, u32 type)

@@ -16,6 +16,12 @@
 bool count_find(const struct profile *p, u32 type, u32 *out);
 
 /*
+ * The number of samples that a weight of the type stands for. 0 if another type numbers the same
+ * samples, or none does. CPU time has samples by `rate_hz`.
+ */
+u64 count_of(const struct profile *p, u32 type, u64 value, double rate_hz);
+
+/*
  * Whether the type is NAME-samples and the profile has a type NAME with another unit, which says
  * more.
  */

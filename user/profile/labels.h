@@ -8,13 +8,16 @@
  * X(field, ENUMERATOR, key in pprof and as a dimension of the page's format, key in OTLP). Process
  * and thread have two more dimensions, `process` and `thread`, with their numbers. Time is the
  * number of a slot of profile.slot_ns since the start. Tags are labels of other tools that have no
- * field here (export/interchange/tags.h). A JVM has a name for people (jvm/process/jvm_name.h).
+ * field here (export/interchange/tags.h). A JVM has a name for people (jvm/process/jvm_name.h). A
+ * stack that lacks frames has the keys of notes that say so, separated by blanks
+ * (profile/selection.h).
  */
 #define LABELS(X)                                                     \
 	X(comm, COMM, "comm", "process.executable.name")              \
 	X(thread, THREAD, "thread", "thread.name")                    \
 	X(state, STATE, "state", "thread.state")                      \
 	X(leaf, LEAF, "leaf", "sysflame.leaf")                        \
+	X(stack, STACK, "stack", "sysflame.stack")                    \
 	X(container_id, CONTAINER_ID, "container_id", "container.id") \
 	X(container, CONTAINER, "container", "container.name")        \
 	X(namespace, NAMESPACE, "namespace", "k8s.namespace.name")    \
@@ -36,7 +39,7 @@ enum label {
 static inline bool label_is_of_process(enum label label)
 {
 	return label != LABEL_THREAD && label != LABEL_STATE && label != LABEL_LEAF &&
-	       label != LABEL_TAGS && label != LABEL_TIME;
+	       label != LABEL_STACK && label != LABEL_TAGS && label != LABEL_TIME;
 }
 
 #define LABEL_FIRST_EXTRA \

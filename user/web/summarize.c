@@ -164,15 +164,6 @@ static u64 note_value(const struct profile *p, const char *key)
 	return n ? n->value : 0;
 }
 
-/* CPU time of slices is that of whole samples, if their rate is known. */
-static u64 samples_of_time(const struct profile *p)
-{
-	const struct value_type *t = &p->types.at[0];
-	bool is_time = !strcmp(t->name, "cpu") && !strcmp(t->unit, "ns");
-
-	return is_time ? (u64)((double)profile_total(p, 0) * p->rate_hz / NS_PER_SEC + 0.5) : 0;
-}
-
 /* As the recorder counted them, or from the weights; 0 if these do not say. */
 static u64 count_samples(const struct profile *p)
 {
@@ -181,7 +172,8 @@ static u64 count_samples(const struct profile *p)
 
 	if (nr || !p->types.nr)
 		return nr;
-	return count_find(p, 0, &type) ? profile_total(p, type) : samples_of_time(p);
+	return count_find(p, 0, &type) ? profile_total(p, type)
+				       : count_of(p, 0, profile_total(p, 0), p->rate_hz);
 }
 
 static void write_facts(const struct profile *p, u64 total, FILE *f)

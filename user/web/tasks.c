@@ -21,6 +21,7 @@
 #include "profile/count.h"
 #include "profile/diff.h"
 #include "profile/names.h"
+#include "profile/selection.h"
 #include "profile/transform.h"
 #include "profile/view.h"
 #include "push/bodies.h"
@@ -257,7 +258,7 @@ static int keep_wanted(const struct web_params *params, struct profile *p, struc
 {
 	if (!*params->service && !*params->container && !*params->pod && !*params->namespace)
 		return 0;
-	profile_keep_labels(p, has_wanted, params);
+	profile_select(p, has_wanted, params);
 	if (p->weights.nr)
 		return 0;
 	str_add(why, "There are no samples of the selected processes.");

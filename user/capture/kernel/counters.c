@@ -20,6 +20,11 @@ const struct counter *counter_of(u32 stat)
 	return &counters[stat];
 }
 
+bool counter_is_cut(u32 stat)
+{
+	return stat >= STAT_FIRST_CUT && stat <= STAT_LAST_CUT;
+}
+
 const char *counter_reason(const struct counter *c)
 {
 	static const char common[] = "user stacks cut: ";

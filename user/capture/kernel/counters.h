@@ -21,6 +21,9 @@ struct counter {
 /* The counter of an enum stat. */
 const struct counter *counter_of(u32 stat);
 
+/* Whether the enum stat is a reason why a user stack was cut before its root. */
+bool counter_is_cut(u32 stat);
+
 /* The sentence of a reason for cut stacks, without the beginning that all of them share. */
 const char *counter_reason(const struct counter *c);
 

@@ -23,7 +23,6 @@ struct sample_counts {
 	u64 nr_approximate;         /* samples for which raw_stack_is_approximate holds */
 	u64 nr_inexact;       /* samples with a leaf for which symbolizer_leaf_is_inexact holds */
 	u64 nr_other_threads; /* samples excluded by levels.thread */
-	u64 nr_unwanted;      /* samples excluded by levels.wants */
 	u64 nr_attach;        /* samples in the group of sysflame's own work in JVMs */
 	u64 nr_attach_left_out;
 	u64 reserved_bytes; /* bytes that --leaks excludes */

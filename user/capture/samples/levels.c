@@ -248,7 +248,8 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 		.comm = p->comm,
 		.thread = thread_name(l, p, sample),
 		.state = traits.state < NR_STATES ? states[traits.state] : NULL,
-		.leaf = traits.leaf_is_inexact ? "inexact" : NULL,
+		.leaf = traits.leaf,
+		.stack = traits.stack,
 		.container_id = c ? c->id : NULL,
 		.container = c ? c->name : NULL,
 		.namespace = c ? c->namespace : NULL,
@@ -260,8 +261,6 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 
 	if (l->thread && regexec(l->thread, labels.thread, 0, NULL, 0))
 		return OTHER_THREAD;
-	if (l->wants && !l->wants(&labels, l->ctx))
-		return UNWANTED;
 	out->node = node_of(l, &labels);
 	place_parts(l, sample, weight, &labels, out);
 	note_thread(l, sample, out->parts[0].labels);

@@ -45,7 +45,6 @@ struct levels {
 	struct jvm_registry *jvms;
 	const struct agents *agents;
 	const regex_t *thread; /* only samples of threads with matching names; NULL: all */
-	bool (*wants)(const struct labels *labels, void *ctx); /* only these samples; NULL: all */
 	void *ctx;
 	const char *(*service)(struct process *p, void *ctx); /* its service; NULL: unknown */
 	u64 begin_ns;                                         /* time slots count from here */
@@ -67,14 +66,14 @@ struct place {
 };
 
 struct place_traits {
-	u32 state;            /* enum thread_state, the lowest level; STATE_NONE: no such level */
-	bool leaf_is_inexact; /* becomes a label of the sample */
+	u32 state;        /* enum thread_state, the lowest level; STATE_NONE: no such level */
+	const char *leaf; /* labels of the sample; NULL: none */
+	const char *stack;
 };
 
 enum placing {
 	PLACED,
 	OTHER_THREAD, /* `thread` leaves the sample out */
-	UNWANTED,     /* `wants` does */
 };
 
 /* Finds the sample's place. A wait has several parts if the profile keeps time. */

@@ -32,7 +32,6 @@ struct quality {
 	struct entry all;
 	VEC(struct entry) entries;
 	struct dict by_process; /* hash -> index + 1 */
-	u64 moved[NR_STATS];    /* cut stacks that belong to STAT_NO_TABLES, by the first reason */
 };
 
 struct quality *quality_new(const struct jvm_registry *jvms)
@@ -106,10 +105,10 @@ static void ask_rights(struct entry *e, enum reading reading, const struct proce
 }
 
 /* Whether the walk ended in code that only a JVM's tables explain, and these were not read. */
-static bool lacks_tables(const struct quality *q, const struct process *p, u32 stop, u64 pc)
+static bool lacks_tables(const struct jvm_registry *jvms, const struct process *p, u32 stop, u64 pc)
 {
 	if (!p->is_jvm || (stop != STAT_NO_ROW && stop != STAT_NO_MAPPING && stop != STAT_NO_JVM) ||
-	    jvm_registry_find(q->jvms, p->jvm))
+	    jvm_registry_find(jvms, p->jvm))
 		return false;
 	const struct mapping *m = mappings_find(&p->mappings, pc);
 	return !m || !m->inode;
@@ -124,14 +123,15 @@ static void add_cut(struct entry *e, u32 stop, const struct process *p, u64 pc)
 	ask_rights(e, reading, p, pc);
 }
 
+u32 quality_stop(const struct jvm_registry *jvms, const struct process *p, u32 stop, u64 pc)
+{
+	return lacks_tables(jvms, p, stop, pc) ? STAT_NO_TABLES : stop;
+}
+
 void quality_count(struct quality *q, const struct process *p, u32 stop, u64 pc)
 {
-	if (stop != STAT_ROOT && (stop < STAT_FIRST_CUT || stop > STAT_LAST_CUT))
+	if (stop != STAT_ROOT && !counter_is_cut(stop))
 		return;
-	if (stop != STAT_ROOT && lacks_tables(q, p, stop, pc)) {
-		q->moved[stop]++;
-		stop = STAT_NO_TABLES;
-	}
 	struct entry *e = entry_of(q, p);
 
 	q->all.nr++;
@@ -171,15 +171,6 @@ void quality_mark_virtual(struct quality *q, const struct process *p)
 		return;
 	memcpy(e->comm, p->comm, sizeof(e->comm));
 	e->has_virtual = true;
-}
-
-void quality_correct(const struct quality *q, u64 stats[])
-{
-	for (u32 i = STAT_FIRST_CUT; i <= STAT_LAST_CUT; i++) {
-		u64 nr = q->moved[i] < stats[i] ? q->moved[i] : stats[i];
-		stats[i] -= nr;
-		stats[STAT_NO_TABLES] += nr;
-	}
 }
 
 static u32 main_reason(const struct entry *e)

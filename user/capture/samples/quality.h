@@ -22,6 +22,12 @@ struct quality *quality_new(const struct jvm_registry *jvms);
 void quality_free(struct quality *q);
 
 /*
+ * Why a stack of the process ended, an enum stat, for which BPF gives `stop`, with its outermost
+ * frame at `pc`. User space knows better in which JVMs no tables could be read.
+ */
+u32 quality_stop(const struct jvm_registry *jvms, const struct process *p, u32 stop, u64 pc);
+
+/*
  * Counts a stack of the process that ended for the reason `stop`, an enum stat, with its outermost
  * frame at `pc`.
  */
@@ -35,9 +41,6 @@ void quality_mark_virtual(struct quality *q, const struct process *p);
 
 /* The number of such JVMs; adds the first one's name to *first. */
 u32 quality_nr_virtual(const struct quality *q, struct str *first);
-
-/* Moves stacks to the counter of the true reason, where user space knows better than BPF. */
-void quality_correct(const struct quality *q, u64 stats[]);
 
 /* A report on one process; with pid 0 on all of them together. */
 struct incomplete {

@@ -139,7 +139,7 @@ static void add_weight(struct samples *s, const struct unnamed_sample *named,
 			.value = part->value,
 			.has_samples = event->is_weighed && i == largest,
 			.event = sample->event,
-			.stop = sample->stop,
+			.stop = named->stop,
 			.is_counted = i == largest,
 		};
 		if (event_count_unit(event) && i == largest)
@@ -206,7 +206,7 @@ static const char *const virtual_classes[] = {
 
 static bool is_of_virtual_threads(const struct samples *s, const struct unnamed_sample *named)
 {
-	if (named->head.stop == STAT_FROZEN ||
+	if (named->stop == STAT_FROZEN ||
 	    !strncmp(named->head.comm, UNPARKER, sizeof(UNPARKER) - 1))
 		return true;
 	vec_each(id, &named->frames) {
@@ -243,14 +243,26 @@ static void add_stack(struct samples *s, const struct process *p, struct unnamed
 	add_weight(s, named, to);
 }
 
+/* The keys of the notes that count this stack as one that lacks frames. */
+static void add_stack_keys(const struct unnamed_sample *named, struct str *out)
+{
+	if (counter_is_cut(named->stop))
+		str_add(out, counter_of(named->stop)->key);
+	if (named->is_approximate)
+		str_addf(out, "%sapproximate", out->len ? " " : "");
+}
+
 static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sample *named,
 			const struct named_stack *stack, struct sink *sink, bool is_attach)
 {
 	const struct sample *sample = &named->head;
 	struct destination to = { .sink = sink, .cut = sink_at(sink, sample->time_ns) };
+	auto_str struct str keys = { 0 };
+	add_stack_keys(named, &keys);
 	const struct place_traits traits = {
 		.state = sources_state(stack),
-		.leaf_is_inexact = named->leaf_is_inexact,
+		.leaf = named->leaf_is_inexact ? "inexact" : NULL,
+		.stack = keys.at,
 	};
 	const char *group;
 	bool is_left_out;
@@ -260,7 +272,6 @@ static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sam
 	enum placing placing = levels_place(sink_levels(sink, to.cut), p, sample, &named->weight,
 					    traits, &to.place);
 	to.cut->counts.nr_other_threads += placing == OTHER_THREAD;
-	to.cut->counts.nr_unwanted += placing == UNWANTED;
 	if (placing != PLACED) {
 		leave_out(s, sample);
 		return;
@@ -345,12 +356,13 @@ static bool may_wait(const struct samples *s, const struct process *p, u64 time_
 }
 
 void samples_take(struct samples *s, struct process *p, const struct event *event,
-		  const struct sample *sample)
+		  const struct sample *sample, u32 stop)
 {
 	struct unnamed_sample *current = &s->current;
 	u64 age_ns;
 
 	current->head = *sample;
+	current->stop = stop;
 	current->event = event;
 	current->weight = sources_weigh(s->sources, event, sample);
 	current->frames.nr = current->unnamed.nr = 0;

@@ -55,9 +55,9 @@ struct process *samples_process(struct samples *s, const struct sample *sample);
  */
 void samples_foresee(struct samples *s, const struct sample *sample);
 
-/* Takes in a sample of that process. Its stack is complete. */
+/* Takes in a sample of that process. Its stack is complete, or ended at `stop` (quality_stop). */
 void samples_take(struct samples *s, struct process *p, const struct event *event,
-		  const struct sample *sample);
+		  const struct sample *sample, u32 stop);
 
 /* Retries the samples that lack names, because agents may have reported more. */
 void samples_retry(struct samples *s);

@@ -27,7 +27,6 @@ struct sink *sink_new(const struct sink_options *options, const struct sink_mode
 	k->levels = *levels;
 	k->levels.list = options->levels;
 	k->levels.thread = options->thread;
-	k->levels.wants = options->wants;
 	k->levels.service = options->service;
 	k->levels.ctx = options->ctx;
 	return k;

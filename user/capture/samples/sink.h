@@ -11,7 +11,6 @@
 struct sink_options {
 	struct level_list levels; /* the levels under the root */
 	const regex_t *thread;    /* keep samples of threads with matching names; NULL: all */
-	bool (*wants)(const struct labels *labels, void *ctx); /* keep these samples; NULL: all */
 	void *ctx;
 	const char *(*service)(struct process *p, void *ctx); /* its label; NULL: none */
 	u64 slot_ns; /* the length of a time slot; 0: keep no time */

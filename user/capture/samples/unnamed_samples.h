@@ -13,6 +13,7 @@ struct unnamed_sample {
 	struct sample head;
 	const struct event *event;
 	struct sample_weight weight;
+	u32 stop;             /* see quality_stop */
 	bool leaf_is_inexact; /* see symbolizer_leaf_is_inexact */
 	bool is_approximate;  /* see raw_stack_is_approximate */
 	frame_list frames;    /* with placeholders */

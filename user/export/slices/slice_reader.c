@@ -12,7 +12,9 @@
 #include "base/time.h"
 #include "export/format/varint.h"
 #include "export/slices/slice_book.h"
+#include "profile/count.h"
 #include "profile/sealing.h"
+#include "profile/selection.h"
 #include "profile/slots.h"
 
 #define BYTES_MAX      (256u << 20)
@@ -173,23 +175,51 @@ static void add_note(struct profile *p, const char *key, const char *text, u64 v
 	profile_note(p, key, text, value > VARINT_MAX - before ? VARINT_MAX : before + value);
 }
 
-/*
- * A slice's notes are of the whole node: they say nothing about the samples of some processes. Its
- * losses may have hit these, too.
- */
+static bool is_selective(const struct slice_query *q)
+{
+	return q->pid || q->comm || q->pod || q->container || q->service;
+}
+
+static bool has_dim(const struct slice_book *b, int label)
+{
+	vec_each(dim, &b->dims)
+		if (*dim == label)
+			return true;
+	return false;
+}
+
+static void count_selection(struct slice_reading *r, struct selection *s)
+{
+	const struct slice_book *b = &r->book;
+
+	vec_each(w, &b->weights) {
+		const struct book_set *set = &b->sets.at[w->set];
+		const struct labels l = labels_of(b, set);
+		if (set->is_wanted && is_wanted_type(r, w->type))
+			selection_count(s, &l,
+					count_of(r->p, own_type(r, w->type), w->value, b->rate_hz));
+	}
+}
+
+/* Call it after the weights of the slice were added. */
 static void add_notes(struct slice_reading *r)
 {
-	const struct slice_query *q = r->q;
 	const struct slice_book *b = &r->book;
-	bool is_of_node = !q->pid && !q->comm && !q->pod && !q->container && !q->service;
+	struct selection s = { .knows_samples = b->rate_hz > 0,
+			       .knows_stacks = has_dim(b, LABEL_STACK) };
+	bool is_selection = is_selective(r->q);
 
+	if (is_selection)
+		count_selection(r, &s);
 	vec_each(n, &b->notes) {
-		const char *key = slice_book_name(b, n->key), *text = slice_book_text(b, n->text);
-		bool is_loss = !strncmp(key, "lost_", strlen("lost_"));
-		auto_free char *nodes = xasprintf("%s (on the whole node)", text);
-		if (is_of_node || is_loss)
-			add_note(r->p, key, is_of_node ? text : nodes, n->value);
+		const struct note note = { (char *)slice_book_name(b, n->key),
+					   (char *)slice_book_text(b, n->text), n->value };
+		if (is_selection)
+			selection_note(&s, r->p, &note);
+		else
+			add_note(r->p, note.key, note.text, note.value);
 	}
+	selection_fini(&s);
 }
 
 static void set_text(char **field, const char *text)
@@ -244,7 +274,6 @@ static int add_slice(struct slice_reading *r, const struct slice_head *head)
 	if (err)
 		return err;
 	add_times(r, head);
-	add_notes(r);
 	set_text(&r->p->host, slice_book_text(b, b->host));
 	set_text(&r->p->target, slice_book_text(b, b->target));
 	if (r->p->slot_ns) {
@@ -253,7 +282,10 @@ static int add_slice(struct slice_reading *r, const struct slice_head *head)
 		slots.end = slots.end > slots.first ? slots.end : slots.first + 1;
 		enter_slot(r, slots.first);
 	}
-	return add_weights(r, &slots);
+	err = add_weights(r, &slots);
+	if (!err)
+		add_notes(r);
+	return err;
 }
 
 static int read_record(struct slice_reading *r, const u8 *at, const struct slice_head *head)

@@ -17,8 +17,8 @@ struct slice_query {
 };
 
 /*
- * Adds the slices to `p`: stacks, weights, labels and notes. Of chosen label sets there are only
- * the notes on losses, which are those of the node. Start and duration cover the slices read.
+ * Adds the slices to `p`: stacks, weights, labels and notes. Of chosen label sets the
+ * notes are those of profile/selection.h. Start and duration cover the slices read.
  * Leaves damaged parts out and counts them in a note. Several files of one range are read one after
  * another. If the caller has set p->slot_ns, weights get the label `time`, and slots and start of
  * `p` count from q->from_wall_ns. Returns -EINVAL and a sentence if nothing can be read. Returns

@@ -163,7 +163,8 @@ static int by_thread(const void *a, const void *b, void *profile)
 				     : (x->tid > y->tid) - (x->tid < y->tid);
 
 	for (enum label i = 0; i < NR_LABELS && !order; i++)
-		if (i != LABEL_TIME && i != LABEL_STATE && i != LABEL_LEAF && i != LABEL_TAGS)
+		if (i != LABEL_TIME && i != LABEL_STATE && i != LABEL_LEAF && i != LABEL_STACK &&
+		    i != LABEL_TAGS)
 			order = strcmp(x->text[i], y->text[i]);
 	return order;
 }

@@ -43,8 +43,6 @@ class App {
 	}
 
 	start() {
-		if (HAS_NOTES)
-			fillAlerts(this);
 		if (HAS_FLEET)
 			fillCoverage(this);
 		this.listen();
@@ -62,7 +60,6 @@ class App {
 	// The lists that need all nodes.
 	fillFirst() {
 		this.hasTable = true;
-		this.unnamed = countUnnamed(this);
 		this.fillLists();
 	}
 
@@ -115,8 +112,11 @@ class App {
 		this.painter.palette.setMode(state.colour, this.painter, state.colour === 'owner' ? this.owners() : null);
 		const isSearched = this.applySearch(state, old);
 		document.body.dataset.panel = state.panel;
-		if (this.isOther('header', [state.type]))
+		if (this.isOther('header', [this.selectedKey, this.tree])) {
 			fillHeader(this);
+			if (HAS_NOTES)
+				fillAlerts(this);
+		}
 		if (this.isOther('controls', [this.selectedKey, this.tree, this.transformErrors, this.view.isSandwich, state.transforms, state.panel, state.isUp, state.colour]))
 			showControls(this);
 		// All that takes room is in place before a size is read, because that makes the browser lay out the page.
@@ -483,7 +483,7 @@ class App {
 		$('space').style.height = `${high}px`;
 		// Write to the page before reading sizes: reading a size makes the browser lay out the page.
 		fillCrumbs(this);
-		if (this.unnamed !== undefined)
+		if (this.hasTable)
 			fillQuality(this);
 		// The small picture takes room beside the large one, which is laid out again.
 		if (this.minimap.update() && this.measure())

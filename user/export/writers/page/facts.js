@@ -10,7 +10,7 @@ function titleOf({ meta, labels }) {
 	return title || (names.length === 1 ? names[0] : targetText(target) || host && `node ${host}`);
 }
 
-// Shows the facts of the whole file for the chosen event.
+// Shows the facts of the whole file for the chosen event, and how much of it was selected.
 function fillHeader(app) {
 	const { compared, title } = app, { meta, selfs, nodes } = app.original, { type } = app.state, { name, unit } = meta.types[type], isDiff = isComparison(app.original);
 	const facts = [name.replace(isDiff ? / after$/ : '', '')].filter((what) => what !== unit), total = type ? selfs[type].reduce((a, b) => a + b, 0) : nodes.total[0];
@@ -19,7 +19,7 @@ function fillHeader(app) {
 	if (HAS_DIFF && isDiff)
 		facts.push(`${amount(compared.whole.before, unit)} \u2192 ${amount(compared.whole.after, unit)}`, ...(compared.hasCounts ? [] : ['chance unknown']));
 	else
-		facts.push(amount(total, unit) + (meta.rate_hz > 0 && type === 0 ? ` @ ${count(meta.rate_hz)} Hz` : ''));
+		facts.push((HAS_LABELS && app.setsOf(app.state) ? `${unit === 'samples' ? count(app.tree.total[0]) : amount(app.tree.total[0], unit)} of ` : '') + amount(total, unit) + (meta.rate_hz > 0 && type === 0 ? ` @ ${count(meta.rate_hz)} Hz` : ''));
 	if (meta.host && title !== `node ${meta.host}`)
 		facts.push(`host ${meta.host}`);
 	if (meta.target && targetText(meta.target) !== title)
@@ -48,6 +48,7 @@ const WARN_SHARE = 0.001;
 
 const COUNTS = ['lost', 'truncated', 'approximate']; // shown with their numbers; of the other notes only their count
 const NO_REASONS = [...COUNTS, 'samples', 'frames', 'unnamed'];
+const OF_NODE = 'node_'; // begins the keys of the whole node's notes (user/profile/selection.h)
 
 // The notes by key: text and values; a comparison has two values (user/profile/diff.c).
 function notesOf({ meta: { notes } }) {
@@ -64,9 +65,18 @@ function notesOf({ meta: { notes } }) {
 // Notes about processes whose stacks lack callers, and why (user/capture/notes.c): a line each.
 const isAlert = (key) => key.startsWith('incomplete-');
 
+// The process of such a note; 0 if it is not about one.
+const alertedPid = (key) => Number((/^incomplete-(\d+)-/.exec(key) || [])[1] || 0);
+
+// The numbers of the processes of these label sets; null for all.
+function pidsOf({ labels }, sets) {
+	const process = sets && labels.dims.find(({ name }) => name === 'process');
+	return process ? new Set([...process.ofSet].filter((_, s) => sets[s]).map((v) => Number((/(\d+)$/.exec(process.values[v]) || [])[1]))) : null;
+}
+
 function fillAlerts(app) {
-	const byText = new Map();
-	for (const [, { text, values }] of [...notesOf(app.original)].filter(([key]) => isAlert(key))) {
+	const byText = new Map(), pids = HAS_LABELS ? pidsOf(app.profile, app.setsOf(app.state)) : null, isShown = (key) => isAlert(key) && (!pids || !alertedPid(key) || pids.has(alertedPid(key)));
+	for (const [, { text, values }] of [...notesOf(app.original)].filter(([key]) => isShown(key))) {
 		const general = text.replace(/ \([\d., ]+ % of [\d., ]+\)/, ''), sum = byText.get(general) || { nr: 0, value: 0, text };
 		byText.set(general, { nr: sum.nr + 1, value: sum.value + Math.max(...values), text });
 	}
@@ -76,22 +86,59 @@ function fillAlerts(app) {
 	$('alerts').hidden = !lines.length;
 }
 
-// Losses, and the number of other notes, with the reasons as titles.
-function noteParts(notes) {
-	const values = (key) => (notes.get(key) || { values: [] }).values, parts = [];
-	const reasons = [...notes].filter(([key, n]) => !NO_REASONS.includes(key) && !key.startsWith('fleet-') && !isAlert(key) && n.values.some((v) => v > 0));
-	const numbers = (n) => n.values.map((v) => count(v)).join(' \u2192 ');
-	const add = (text, isMuch, title) => {
-		const part = element('span', isMuch ? 'warn' : '', text);
+// The samples of these label sets: how many, and how many lack callers or may lack a frame. null if the
+// profile does not say.
+function countSelected(app, sets, notes) {
+	const { labels, meta: { types } } = app.profile, stack = labels.dims.find(({ name }) => name === 'stack'), sum = { samples: 0, truncated: 0, approximate: 0 };
+	if (!stack && ['truncated', 'approximate'].some((key) => notes.has(key) && notes.get(key).values.some((v) => v > 0)))
+		return null;
+	const keys = (stack ? stack.values : []).map((value) => value.split(' ').filter(Boolean));
+	types.forEach((type, t) => {
+		if (countOf({ meta: { types } }, t) !== t || !['samples', 'hits'].includes(type.unit) || !labels.ofType[t])
+			return;
+		const { set, weight } = labels.ofType[t];
+		set.forEach((s, i) => {
+			const nr = weight[i] * sets[s], own = stack ? keys[stack.ofSet[s]] : [];
+			sum.samples += nr;
+			sum.truncated += own.some((key) => key !== 'approximate') ? nr : 0;
+			sum.approximate += own.includes('approximate') ? nr : 0;
+		});
+	});
+	return sum.samples ? sum : null;
+}
+
+// The notes on what is shown: { notes, whole, name }. What is counted by sample is counted for the processes, threads
+// and times that the chips leave. The other numbers are then those of `whole`: this profile, or its node if the profile
+// itself is a selection.
+function selectNotes(app, notes) {
+	const sets = HAS_LABELS && !isComparison(app.original) && notes.has('samples') && app.setsOf(app.state), own = sets && countSelected(app, sets, notes);
+	const isOfNode = (key) => key.startsWith(OF_NODE), plain = [...notes].filter(([key]) => !isOfNode(key));
+	if (own) {
+		const keys = ['samples', 'truncated', 'approximate'].filter((key) => notes.has(key));
+		return { notes: new Map(keys.map((key) => [key, { ...notes.get(key), values: [Math.round(own[key])] }])), whole: new Map(plain), name: 'whole profile' };
+	}
+	return { notes: new Map(plain), whole: new Map([...notes].filter(([key]) => isOfNode(key)).map(([key, note]) => [key.slice(OF_NODE.length), note])), name: 'whole node' };
+}
+
+const noteNumbers = (n) => n.values.map((v) => count(v)).join(' \u2192 ');
+const reasonsOf = (notes, left) => [...notes].filter(([key, n]) => !left.includes(key) && !key.startsWith('fleet-') && !key.startsWith('source/') && !isAlert(key) && n.values.some((v) => v > 0));
+const reasonText = (reasons) => reasons.map(([, n]) => `${noteNumbers(n)} ${n.text}`).join('\n');
+const isMuch = (notes, key) => notes.get(key).values.some((v, side) => v > WARN_SHARE * ((notes.get('samples') || { values: [] }).values[side] || Infinity));
+
+// Losses, and the number of other notes, with the reasons as titles. Those of the whole stand in one part.
+function noteParts({ notes, whole, name }) {
+	const parts = [], reasons = reasonsOf(notes, NO_REASONS), counts = ['samples', ...COUNTS].filter((key) => whole.has(key));
+	const add = (text, isWarning, title) => {
+		const part = element('span', isWarning ? 'warn' : '', text);
 		part.title = title;
 		parts.push(part);
 	};
-	for (const key of COUNTS.filter((k) => notes.has(k))) {
-		const isMuch = notes.get(key).values.some((v, side) => v > WARN_SHARE * (values('samples')[side] || Infinity));
-		add(`${numbers(notes.get(key))} ${key}`, isMuch, notes.get(key).text);
-	}
+	for (const key of COUNTS.filter((k) => notes.has(k)))
+		add(`${noteNumbers(notes.get(key))} ${key}`, isMuch(notes, key), notes.get(key).text);
 	if (reasons.length)
-		add(plural(reasons.length, 'note'), false, reasons.map(([, n]) => `${numbers(n)} ${n.text}`).join('\n'));
+		add(plural(reasons.length, 'note'), false, reasonText(reasons));
+	if (counts.length)
+		add(`${name}: ${counts.map((key) => `${noteNumbers(whole.get(key))} ${key}`).join(', ')}`, whole.has('lost') && isMuch(whole, 'lost'), reasonText(reasonsOf(whole, [])));
 	return parts;
 }
 
@@ -102,9 +149,11 @@ function notedNames(notes) {
 }
 
 function fillQuality(app) {
-	const notes = HAS_NOTES && notesOf(app.profile), parts = HAS_NOTES ? noteParts(notes) : [];
+	const notes = HAS_NOTES && notesOf(app.profile), shown = HAS_NOTES && selectNotes(app, notes), parts = HAS_NOTES ? noteParts(shown) : [];
 	if (!app.tree.isEmpty()) {
-		const { unnamed, whole } = HAS_NOTES && notedNames(notes) || app.unnamed;
+		if (app.isOther('unnamed', [app.tree, app.selectedKey]))
+			app.unnamed = countUnnamed(app);
+		const { unnamed, whole } = HAS_NOTES && notedNames(shown.notes) || app.unnamed;
 		// 1 - 4 / 5 is less than a fifth in floating point, (5 - 4) / 5 is not.
 		const permille = whole ? Math.floor((whole - unnamed) * 1000 / whole) : 1000;
 		parts.push(element('span', '', `${(permille / 10).toFixed(1)} % named`));

@@ -18,7 +18,7 @@ function weighValues(app, d) {
 	return weights;
 }
 
-const isShownDim = (dim) => !dim.isNumeric && dim.name !== 'jvm' && dim.values.length > 1;
+const isShownDim = (dim) => !dim.isNumeric && dim.name !== 'jvm' && dim.name !== 'stack' && dim.values.length > 1;
 const plurals = (word) => (/s$/.test(word) ? `${word}es` : `${word}s`);
 
 // Adds a chip for every dimension with several values.

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The notes of a profile of which only some processes are wanted. What is counted by sample is
+ * counted again for them. The other notes are those of the whole node, and say so.
+ */
+#pragma once
+
+#include "base/dict.h"
+#include "profile/profile.h"
+
+/* Prefix of the keys of notes of the whole node. */
+#define NOTE_NODE "node_"
+
+/* Keeps the weights of these label sets only, with their notes. */
+void profile_select(struct profile *p, labels_keep_fn keeps, const void *ctx);
+
+/* Counts of samples that were selected. */
+struct selection {
+	bool knows_samples; /* the profile has numbers of samples */
+	bool knows_stacks;  /* its writer knew the label `stack` */
+	u64 nr, nr_truncated, nr_approximate, nr_inexact;
+	struct dict pids;
+	VEC(struct selection_key {
+		char *key; /* of the note on stacks that were cut for the same reason */
+		u64 nr;
+	})
+	keys;
+};
+
+/* Counts `nr` samples with these labels. */
+void selection_count(struct selection *s, const struct labels *l, u64 nr);
+
+/* Adds a note of the whole node to `p`, and its number for the selection if that is known. */
+void selection_note(const struct selection *s, struct profile *p, const struct note *of_node);
+void selection_fini(struct selection *s);
