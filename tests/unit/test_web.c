@@ -206,6 +206,23 @@ static void failed_logins_do_not_fill_the_audit_list(void **state)
 	assert_in_range(nr, 1, 20); /* ten a minute, and this may take more than one */
 }
 
+static void ambiguous_requests_are_refused(void **state)
+{
+	struct world *w = *state;
+	const char *const paths[] = { "GET /api/v1/profiles/1%00x", "GET /api/v1/node?a=%00",
+				      "GET /api/v1/node?%00" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		assert_int_equal(status_of(w, paths[i], BEARER), 400);
+	assert_int_equal(
+		status_of(w, "GET /api/v1/node", "Host: localhost\r\nHost: localhost\r\n" BEARER),
+		400);
+	assert_int_equal(status_of(w, "POST /api/v1/profiles/delete-all",
+				   "Content-Length: 0\r\nContent-Length: 0\r\n" BEARER),
+			 400);
+	assert_int_equal(status_of(w, "GET /api/v1/node", BEARER), 200);
+}
+
 static void a_logout_survives_a_restart(void **state)
 {
 	struct world *w = *state;
@@ -475,6 +492,7 @@ int main(void)
 		IN_A_WORLD(an_origin_that_is_not_ours_changes_nothing),
 		IN_A_WORLD(a_cookie_logs_in_and_changes_need_a_header),
 		IN_A_WORLD(a_login_opens_the_page_with_its_query),
+		IN_A_WORLD(ambiguous_requests_are_refused),
 		IN_A_WORLD(a_code_logs_in_once_also_after_a_restart),
 		IN_A_WORLD(failed_logins_do_not_fill_the_audit_list),
 		IN_A_WORLD(a_logout_survives_a_restart),

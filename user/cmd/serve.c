@@ -47,7 +47,7 @@ struct serve {
 	const char *max_disk, *tls_cert, *tls_key, *within, *role, *channel;
 	double max_cpu;
 	int max_samples;
-	bool link, verbose, help;
+	bool link, behind_tls, verbose, help;
 	uid_t uid; /* of the web process */
 	gid_t gid;
 	u64 disk_bytes;
@@ -143,6 +143,7 @@ static int run_web(int control_fd, void *ctx)
 			    .keep_1min_ns = 7 * DAY_NS,
 			    .keep_10min_ns = 30 * DAY_NS },
 		.prefix = s->prefix,
+		.is_behind_tls = s->behind_tls,
 		.operator_token = s->home.operator_token,
 		.viewer_token = s->home.viewer_token,
 		.allowed_hosts = s->hosts,
@@ -515,10 +516,10 @@ static int parse(struct serve *s, int argc, char **argv)
 		{ 0, "tls-cert", OPT_STRING, &s->tls_cert, "FILE",
 		  "serve HTTPS with this certificate and those above it (PEM)" },
 		{ 0, "tls-key", OPT_STRING, &s->tls_key, "FILE", "its private key (PEM)" },
-		{ 0, "prefix", OPT_STRING, &s->prefix, "PATH",
-		  "serve below this path, for a proxy in front" },
+		{ 0, "prefix", OPT_STRING, &s->prefix, "PATH", "serve below this path of a proxy" },
 		{ 0, "allow-host", OPT_STRING, &s->hosts, "HOST,..",
 		  "further names by which people reach it, as in their browser's address" },
+		{ 0, "behind-tls", OPT_BOOL, &s->behind_tls, NULL, "a proxy in front has HTTPS" },
 		{ 0, "link", OPT_BOOL, &s->link, NULL,
 		  "print the login address of the daemon that runs on DIR" },
 		{ 0, "continuous", OPT_STRING, &s->continuous, "EVENT,..",

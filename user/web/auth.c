@@ -103,7 +103,7 @@ static void write_ticket(const u8 keys[2][SIPHASH_KEY_LEN], enum role role, u64 
 char *auth_cookie(const struct auth *a, enum role role, u64 now_s)
 {
 	const char *path = *a->o->prefix ? a->o->prefix : "/";
-	const char *secure = a->o->tls_key ? " Secure;" : "";
+	const char *secure = a->o->tls_key || a->o->is_behind_tls ? " Secure;" : "";
 	char ticket[TICKET_MAX] = "";
 	u64 number;
 

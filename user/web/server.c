@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,12 +19,13 @@
 #include "web/route.h"
 #include "web/service.h"
 
-#define CONNECTIONS_MAX    512
-#define CONNECTIONS_SPARE  64                /* fewer are free: the slowest clients make room */
-#define HEADERS_MAX        (32u << 10)       /* bytes; of a reply as well */
-#define IDLE_S             15                /* without a byte */
-#define REQUEST_NS         (15 * NS_PER_SEC) /* for all of a request but its body */
-#define TLS_VERSIONS       "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+#define CONNECTIONS_MAX   512
+#define CONNECTIONS_SPARE 64                /* fewer are free: the slowest clients make room */
+#define HEADERS_MAX       (32u << 10)       /* bytes; of a reply as well */
+#define IDLE_S            15                /* without a byte */
+#define REQUEST_NS        (15 * NS_PER_SEC) /* for all of a request but its body */
+/* Of TLS 1.2 only ciphers that authenticate what they encrypt, and with keys of the connection. */
+#define TLS_VERSIONS       "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-MAC-ALL:+AEAD:-RSA"
 #define BODY_BYTES_PER_SEC (64u << 10) /* a body that arrives more slowly is given up */
 
 /* A connection. */
@@ -35,6 +37,7 @@ struct client {
 	u64 body_bytes;
 	struct request *request; /* NULL: none has begun */
 	bool is_sent_away;
+	bool has_nul; /* the address of its request has %00 */
 };
 
 struct server {
@@ -161,6 +164,52 @@ static enum MHD_Result send_reply(struct request *q)
 	return MHD_queue_response(q->connection, q->status, q->response);
 }
 
+/* An MHD_UnescapeCallback. Everything behind a NUL would be ignored. */
+static size_t unescape(void *cls, struct MHD_Connection *connection, char *text)
+{
+	if (strstr(text, "%00"))
+		client_of(connection)->has_nul = true;
+	return MHD_http_unescape(text);
+}
+
+struct header_count {
+	const char *name;
+	u32 nr;
+};
+
+/* An MHD_KeyValueIterator */
+static enum MHD_Result count_header(void *ctx, enum MHD_ValueKind kind, const char *key,
+				    const char *value)
+{
+	struct header_count *c = ctx;
+
+	c->nr += !strcasecmp(key, c->name);
+	return MHD_YES;
+}
+
+static bool is_given_twice(struct MHD_Connection *connection, const char *name)
+{
+	struct header_count c = { name, 0 };
+
+	MHD_get_connection_values(connection, MHD_HEADER_KIND, count_header, &c);
+	return c.nr > 1;
+}
+
+/* A proxy in front might have read another one of two. */
+static void refuse_ambiguous(struct request *q)
+{
+	struct client *c = client_of(q->connection);
+
+	if (c->has_nul)
+		reply_error(q, ERROR_BAD_REQUEST, NULL, "The address has a NUL.");
+	else if (is_given_twice(q->connection, "Host"))
+		reply_error(q, ERROR_BAD_REQUEST, NULL, "The header Host is given twice.");
+	else if (is_given_twice(q->connection, "Content-Length"))
+		reply_error(q, ERROR_BAD_REQUEST, NULL,
+			    "The header Content-Length is given twice.");
+	c->has_nul = false;
+}
+
 static enum MHD_Result begin(struct server *s, struct MHD_Connection *connection, const char *url,
 			     const char *method, void **ctx)
 {
@@ -169,7 +218,9 @@ static enum MHD_Result begin(struct server *s, struct MHD_Connection *connection
 
 	*ctx = q;
 	client_of(connection)->request = q;
-	find_route(q, method, url);
+	refuse_ambiguous(q);
+	if (!q->response)
+		find_route(q, method, url);
 	if (!q->response)
 		auth_check(&s->sv->auth, q);
 	if (!q->response && length && strtoull(length, NULL, 10) > body_max(q))
@@ -286,8 +337,8 @@ int server_new(struct service *sv, struct server **out)
 		on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY,
-		has_tls ? tls : none, MHD_OPTION_END);
+		(size_t)HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK,
+		unescape, s, MHD_OPTION_ARRAY, has_tls ? tls : none, MHD_OPTION_END);
 	if (!s->daemon) {
 		free(s);
 		return -EIO;

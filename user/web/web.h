@@ -44,12 +44,13 @@ struct web_options {
 	const char *viewer_token;
 	const char *allowed_hosts; /* further values of Host: "a.example:7070,b"; may be NULL */
 	const char *tls_cert, *tls_key; /* PEM; NULL: plain HTTP */
-	bool is_loopback;               /* the socket cannot be reached from elsewhere */
-	u64 max_profile_bytes;          /* of a recording; a longer one becomes several. 0: 48 MB */
-	struct workers *workers;        /* of web_start_workers; web_run takes them over */
-	const struct web_fleet *fleet;  /* NULL: this node is in no fleet */
-	const struct web_asks *asks;    /* NULL: this server asks no fleet */
-	const struct web_push *push;    /* NULL: nothing is pushed */
+	bool is_behind_tls;            /* a proxy in front speaks HTTPS: cookies are for it alone */
+	bool is_loopback;              /* the socket cannot be reached from elsewhere */
+	u64 max_profile_bytes;         /* of a recording; a longer one becomes several. 0: 48 MB */
+	struct workers *workers;       /* of web_start_workers; web_run takes them over */
+	const struct web_fleet *fleet; /* NULL: this node is in no fleet */
+	const struct web_asks *asks;   /* NULL: this server asks no fleet */
+	const struct web_push *push;   /* NULL: nothing is pushed */
 };
 
 /*

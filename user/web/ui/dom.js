@@ -2,12 +2,20 @@
 
 export const $ = (id) => document.getElementById(id);
 
+// Characters that turn the direction of text, or have no width, would make a name look like another one.
+const HIDDEN = /[\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+
+export const visible = (text) => text.replace(HIDDEN, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+const SHOWN = ['textContent', 'title', 'aria-label', 'label'];
+
 // Children are nodes, texts, or null. `props` are properties; on_NAME are listeners, others with a dash attributes.
 export function el(tag, props = {}, ...children) {
 	const e = document.createElement(tag);
-	for (const [key, value] of Object.entries(props)) {
-		if (value === undefined || value === null)
+	for (const [key, given] of Object.entries(props)) {
+		if (given === undefined || given === null)
 			continue;
+		const value = SHOWN.includes(key) ? visible(String(given)) : given;
 		if (key.startsWith('on_'))
 			e.addEventListener(key.slice(3), value);
 		else if (key.includes('-') || key === 'role' || key === 'for' || key === 'colspan')
@@ -15,7 +23,7 @@ export function el(tag, props = {}, ...children) {
 		else
 			e[key] = value;
 	}
-	e.append(...children.filter((c) => c !== null && c !== undefined && c !== ''));
+	e.append(...children.filter((c) => c !== null && c !== undefined && c !== '').map((c) => (c instanceof Node ? c : visible(String(c)))));
 	return e;
 }
 
@@ -103,6 +111,14 @@ export function day(ms) {
 	if (days === 0 || days === 1)
 		return days ? 'Yesterday' : 'Today';
 	return new Date(ms).toLocaleDateString('en-GB', { weekday: days < 7 ? 'long' : undefined, day: 'numeric', month: 'long', year: days > 300 ? 'numeric' : undefined });
+}
+
+// The same time of the clock so many hours earlier: whole days may have 23 or 25 hours.
+export function earlier(ms, hours) {
+	const d = new Date(ms);
+	if (hours % 24)
+		return ms - hours * 3600 * 1000;
+	return d.setDate(d.getDate() - hours / 24);
 }
 
 export const weekday = (ms) => new Date(ms).toLocaleDateString('en-GB', { weekday: 'short' });

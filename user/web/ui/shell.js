@@ -1,10 +1,9 @@
 // The head line over a profile, p/ID, or over a range of continuous profiling, s/FROM-TO?service=X. The flame
 // graph is in a frame that can do nothing here but tell its view.
 import { get, pageError, post } from './api.js';
-import { $, announce, clock, closable, day, duration, el, fail, graphFrame, number, toast } from './dom.js';
+import { $, announce, clock, closable, day, duration, earlier, el, fail, graphFrame, number, toast, visible } from './dom.js';
 import { viewOf } from './transforms.js';
 
-const HOUR_MS = 3600 * 1000;
 const FORMATS = [['html', 'Page (html)'], ['svg', 'Picture (svg)'], ['collapsed', 'Collapsed stacks'], ['pprof', 'pprof'], ['json', 'speedscope (json)'], ['otlp', 'OTLP'], ['sflm', 'Raw (sflm)']];
 const [kind, last] = location.pathname.split('/').slice(-2);
 
@@ -14,9 +13,9 @@ function say(text) {
 }
 
 function title(text, facts) {
-	$('name').textContent = text;
-	$('facts').textContent = facts.filter(Boolean).join(' · ');
-	document.title = `${text} - sysflame`;
+	$('name').textContent = visible(text);
+	$('facts').textContent = visible(facts.filter(Boolean).join(' · '));
+	document.title = `${visible(text)} - sysflame`;
 }
 
 // The view in the frame and in this address are the same, so that a link leads back to it.
@@ -83,9 +82,12 @@ async function make(path, body, text) {
 function compareMenu(span, filter, oldest, services) {
 	const { from_ms: from, to_ms: to } = span, after = { ...span, ...filter };
 	const item = (text, isThere, before) => el('button', { textContent: text, disabled: !isThere, title: isThere ? '' : 'No slices are kept of that time.', on_click: () => make('diffs', { before, after }, 'The comparison is made …') });
-	const earlier = (text, hours) => item(text, oldest && to - hours * HOUR_MS > oldest, { ...filter, from_ms: from - hours * HOUR_MS, to_ms: to - hours * HOUR_MS });
+	const ago = (text, hours) => {
+		const shift = to - earlier(to, hours);
+		return item(text, oldest && to - shift > oldest, { ...filter, from_ms: from - shift, to_ms: to - shift });
+	};
 	const others = services.filter((s) => s !== filter.service).slice(0, SERVICES_MOST).map((service) => item(service, true, { ...span, ...(filter.event && { event: filter.event }), service }));
-	return menu('Compare', [el('p', { className: 'label' }, 'with the same time'), earlier('an hour earlier', 1), earlier('yesterday', 24), earlier('a week ago', 168),
+	return menu('Compare', [el('p', { className: 'label' }, 'with the same time'), ago('an hour earlier', 1), ago('yesterday', 24), ago('a week ago', 168),
 		...(others.length ? [el('p', { className: 'label' }, 'with another service'), ...others] : [])]);
 }
 

@@ -1,7 +1,7 @@
 // Continuous profiling: the use of each service as a row, of CPU or of another event. A drag over a row opens that
 // range.
 import { get, post, serverTime } from './api.js';
-import { $, announce, bytes, clock, day, duration, el, localTime, showError, weekday } from './dom.js';
+import { $, announce, bytes, clock, day, duration, earlier, el, localTime, showError, weekday } from './dom.js';
 
 const HOUR_MS = 3600 * 1000;
 const REFRESH_MS = 10000;
@@ -263,18 +263,18 @@ function range() {
 function showAgainst() {
 	const to = Date.parse($('range-to').value) || serverTime();
 	for (const b of document.querySelectorAll('[data-ago]')) {
-		b.disabled = !oldest || to - b.dataset.ago * HOUR_MS <= oldest;
+		b.disabled = !oldest || earlier(to, Number(b.dataset.ago)) <= oldest;
 		b.title = b.disabled ? 'No slices are kept of that time.' : '';
 	}
 }
 
 async function compare(ago) {
 	try {
-		const { from, to, service } = range(), earlier = ago * HOUR_MS;
-		const side = (shift) => ({ from_ms: from - shift, to_ms: to - shift, service, event });
+		const { from, to, service } = range(), shift = to - earlier(to, ago);
+		const side = (by) => ({ from_ms: from - by, to_ms: to - by, service, event });
 		showError($('range-error'), null);
 		announce('The comparison is made.');
-		const { id } = await post('diffs', { before: side(earlier), after: side(0) });
+		const { id } = await post('diffs', { before: side(shift), after: side(0) });
 		location.assign(`p/${id}`);
 	} catch (e) {
 		showError($('range-error'), e);
