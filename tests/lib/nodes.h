@@ -21,7 +21,6 @@ enum fault {
 	FAULT_LEAVES,  /* disconnects when it is asked for a chunk, once */
 	FAULT_OTHER,   /* has another version of the protocol */
 	FAULT_NEWER,   /* adds fields and kinds of messages that we do not know */
-	FAULT_OLDER,   /* replies to the subject of the request, and draws by its id */
 	FAULT_POSES,   /* answers for its neighbour, too */
 	FAULT_FAILS,   /* accepts, and then reports a failure */
 	NR_FAULTS,
@@ -32,8 +31,7 @@ enum fault {
 
 static const char *const fault_names[NR_FAULTS] = { "mute",          "silent",  "slow",  "double",
 						    "lying",         "damaged", "short", "leaves",
-						    "other-version", "newer",   "older", "poses",
-						    "fails" };
+						    "other-version", "newer",   "poses", "fails" };
 
 struct counts {
 	u64 connects, losses, refused, answers, done, chunks, bytes, naive, errors;

@@ -192,25 +192,20 @@ static const struct body *body_of(const struct node *n)
 static enum verdict verdict_of(const struct node *n, const struct fleet_request *r)
 {
 	auto_str struct str why = { 0 };
-	struct fleet_request drawn = *r;
 	struct selector s;
 
-	if (n->fault == FAULT_OLDER) {
-		memcpy(drawn.coin, r->id, sizeof(drawn.coin));
-		drawn.from_ppb = 0;
-	}
 	if (selector_parse(r->selector, &s, &why))
 		return VERDICT_POLICY;
 	const char *service = s.processes[SELECTOR_SERVICE];
 	if (!selector_admits(&s, n->labels) || (*service && strcmp(service, o.service) != 0) ||
-	    !coin_takes(&drawn, n->name))
+	    !coin_takes(r, n->name))
 		return VERDICT_NO_MATCH;
 	return VERDICT_ACCEPT;
 }
 
 static char *subject_of(const struct node *n, const char *reply)
 {
-	return n->fault == FAULT_OLDER ? xstrdup(reply) : xasprintf("%s.%s", reply, n->name);
+	return xasprintf("%s.%s", reply, n->name);
 }
 
 static void answer(struct node *n, const char *reply, const struct fleet_request *r, enum verdict v)

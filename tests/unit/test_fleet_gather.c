@@ -69,69 +69,6 @@ static void an_answer_with_the_label_of_another_node_is_none(void **state)
 	gather_fini(&g);
 }
 
-static u64 nr_taken; /* by a node of an older version, of those that draw */
-
-static void take_older(struct gather *g, const char *name)
-{
-	struct fleet_message answer = { .kind = MESSAGE_ANSWER };
-	struct fleet_message done = { .kind = MESSAGE_DONE, .done.size = 10 };
-	size_t before = g->nodes.nr;
-
-	memcpy(answer.answer.id, g->ids[0], FLEET_ID_LEN);
-	memcpy(done.done.id, g->ids[0], FLEET_ID_LEN);
-	copy_text(answer.answer.node, sizeof(answer.answer.node), name);
-	copy_text(done.done.node, sizeof(done.done.node), name);
-	gather_take(g, "_INBOX.o.x.answer", &answer);
-	gather_take(g, "_INBOX.o.x.answer", &done);
-	nr_taken += g->nodes.nr > before;
-}
-
-static void a_node_of_an_older_version_counts_if_it_was_chosen(void **state)
-{
-	const u8 id[FLEET_ID_LEN] = { 1 }, secret[FLEET_ID_LEN] = { 2 };
-	char name[16];
-	u64 nr_chosen = 0;
-	struct gather g;
-
-	gather_init(&g, &host, id, secret, "_INBOX.o.x");
-	g.coin[0] = 7;
-	g.to_ppb = FLEET_PPB / 4;
-	nr_taken = 0;
-	for (int i = 0; i < 101; i++) {
-		snprintf(name, sizeof(name), "n%d", i);
-		nr_chosen += coin_of(g.coin, name) < g.to_ppb;
-		take_older(&g, name);
-	}
-	assert_in_range(nr_chosen, 10, 40);
-	assert_int_equal(nr_taken, nr_chosen);
-	assert_int_equal(gather_count(&g, GATHER_READY), nr_chosen);
-	assert_int_equal(g.older.all.nr, nr_chosen);
-	auto_free char *text = census_older_text(&g);
-	assert_non_null(strstr(text, "nodes of an older version: n"));
-	gather_fini(&g);
-}
-
-/* It would be a second node of that name. */
-static void the_end_of_a_node_comes_the_way_of_its_answer(void **state)
-{
-	const u8 id[FLEET_ID_LEN] = { 1 }, secret[FLEET_ID_LEN] = { 2 };
-	struct fleet_message answer = { .kind = MESSAGE_ANSWER, .answer.node = "n1" };
-	struct fleet_message done = { .kind = MESSAGE_DONE, .done = { .node = "n1", .size = 10 } };
-	struct fleet_message chunk = { .kind = MESSAGE_CHUNK, .chunk.node = "n1" };
-	struct gather g;
-
-	gather_init(&g, &host, id, secret, "_INBOX.o.x");
-	memcpy(answer.answer.id, id, sizeof(id));
-	memcpy(done.done.id, id, sizeof(id));
-	gather_take(&g, "_INBOX.o.x.answer.n1", &answer);
-	gather_take(&g, "_INBOX.o.x.answer", &done);
-	assert_int_equal(gather_count(&g, GATHER_WORKS), 1);
-	assert_int_equal(g.older.all.nr, 0);
-	gather_take(&g, "_INBOX.o.x.answer", &chunk);
-	assert_int_equal(g.nr_strange, 1);
-	gather_fini(&g);
-}
-
 static void a_node_of_another_protocol_is_named_once(void **state)
 {
 	const u8 id[FLEET_ID_LEN] = { 1 }, secret[FLEET_ID_LEN] = { 2 };
@@ -223,21 +160,6 @@ static void a_refusal_of_a_node_that_the_coin_leaves_out_is_none(void **state)
 	gather_fini(&g);
 }
 
-/* Waves of one recording have one id: older versions draw by it. */
-static void a_wave_with_the_id_of_the_first_is_none_of_its_own(void **state)
-{
-	const u8 id[FLEET_ID_LEN] = { 1 }, other[FLEET_ID_LEN] = { 3 };
-	const u8 secret[FLEET_ID_LEN] = { 2 };
-	struct gather g;
-
-	gather_init(&g, &host, id, secret, "_INBOX.o.x");
-	gather_add_wave(&g, id);
-	assert_int_equal(g.nr_ids, 1);
-	gather_add_wave(&g, other);
-	assert_int_equal(g.nr_ids, 2);
-	gather_fini(&g);
-}
-
 static void a_second_end_adds_jvms_that_died_and_nothing_else(void **state)
 {
 	const u8 id[FLEET_ID_LEN] = { 1 }, secret[FLEET_ID_LEN] = { 2 };
@@ -312,13 +234,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_node_cannot_answer_for_another),
 		cmocka_unit_test(an_answer_with_the_label_of_another_node_is_none),
-		cmocka_unit_test(a_node_of_an_older_version_counts_if_it_was_chosen),
-		cmocka_unit_test(the_end_of_a_node_comes_the_way_of_its_answer),
 		cmocka_unit_test(a_node_of_another_protocol_is_named_once),
 		cmocka_unit_test(a_node_that_was_seen_and_is_silent_is_named_once),
 		cmocka_unit_test(a_node_that_refuses_matches_by_its_labels),
 		cmocka_unit_test(a_refusal_of_a_node_that_the_coin_leaves_out_is_none),
-		cmocka_unit_test(a_wave_with_the_id_of_the_first_is_none_of_its_own),
 		cmocka_unit_test(a_second_end_adds_jvms_that_died_and_nothing_else),
 		cmocka_unit_test(a_seed_has_its_public_key),
 		cmocka_unit_test(a_seed_signs_like_its_key),

@@ -116,8 +116,8 @@ static struct holders count_holders(struct asking *a, const struct fleet_policy 
 	auto_free char *names = node_names_text(&others);
 	log_info("%zu of %zu nodes that answer hold this policy", held.nr, held.nr_answered);
 	if (others.all.nr)
-		log_warn("without it: %s; they are of an older version, or do not take the key for "
-			 "an operator's: see their logs",
+		log_warn("without it: %s; they do not take the key for an operator's: see their "
+			 "logs",
 			 names);
 	node_names_fini(&others);
 	return held;

@@ -15,13 +15,6 @@ static char *sentence(const struct node_names *n, const char *what, const char *
 		  : NULL;
 }
 
-char *census_older_text(const struct gather *census)
-{
-	return sentence(&census->older, "of an older version",
-			"JVMs that die there are not seen, and early waves may record again: "
-			"update sysflame there");
-}
-
 char *census_foreign_text(const struct gather *census)
 {
 	return sentence(&census->foreign,
@@ -44,11 +37,8 @@ char *census_late_text(const struct gather *nodes)
 void census_text_report(const struct gather *census, void (*report)(void *ctx, const char *text),
 			void *ctx)
 {
-	auto_free char *older = census_older_text(census);
 	auto_free char *foreign = census_foreign_text(census);
 
-	if (older)
-		report(ctx, older);
 	if (foreign)
 		report(ctx, foreign);
 }

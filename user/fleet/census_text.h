@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sentences on nodes of a census that cannot take part, or not fully. */
+/* Sentences on nodes of a census that cannot take part. */
 #pragma once
 
 #include "fleet/gather.h"
 
 /*
- * A sentence with the names of nodes of older versions, and with the features that they lack. They
- * take part. NULL if there is no such node. The caller frees it.
+ * A sentence with the names of nodes with another version of the protocol. NULL if there is no such
+ * node. The caller frees it.
  */
-char *census_older_text(const struct gather *census);
-
-/* The same for nodes with another version of the protocol, which cannot take part. */
 char *census_foreign_text(const struct gather *census);
 
 /* The same for nodes that JetStream has seen lately and that did not answer. */
@@ -19,6 +16,6 @@ char *census_silent_text(const struct gather *census);
 /* The same for nodes of a request that its census does not count. */
 char *census_late_text(const struct gather *nodes);
 
-/* Reports older and foreign ones. */
+/* Reports those of another version of the protocol. */
 void census_text_report(const struct gather *census, void (*report)(void *ctx, const char *text),
 			void *ctx);

@@ -34,7 +34,6 @@ struct controller {
 	u8 secret[FLEET_ID_LEN], pull_hash[FLEET_HASH_LEN];
 	struct gather census, nodes;
 	struct gather_host gather_host;
-	bool owns_coin;       /* no other controller draws by it */
 	bool has_nodes;       /* `census` and `nodes` are in use */
 	u64 now_ns, phase_ns; /* its begin */
 	u64 heard_ns, nr_heard, alive_ns;
@@ -120,12 +119,12 @@ static int send_request(struct controller *c, struct fleet_request *r)
 static int begin_census(struct controller *c)
 {
 	struct fleet_request r = request_of(c, WANT_CENSUS);
+	u8 id[FLEET_ID_LEN]; /* of the request that follows */
 
-	if (!random_bytes(r.id, sizeof(r.id)))
+	if (!random_bytes(r.id, sizeof(r.id)) || !random_bytes(id, sizeof(id)))
 		return -EIO;
 	gather_init(&c->census, &c->gather_host, r.id, c->secret, c->host->inbox);
-	gather_init(&c->nodes, &c->gather_host, r.id, c->secret, c->host->inbox);
-	c->nodes.nr_ids = 0; /* those of the waves come later */
+	gather_init(&c->nodes, &c->gather_host, id, c->secret, c->host->inbox);
 	memcpy(c->nodes.coin, c->order.coin, sizeof(c->nodes.coin));
 	c->nodes.skips_others = true;
 	c->nodes.census = &c->census;
@@ -135,16 +134,15 @@ static int begin_census(struct controller *c)
 	return send_request(c, &r);
 }
 
-/* STOP or ALIVE, for every wave whose nodes may still work. */
+/* STOP or ALIVE, for the nodes of all waves. */
 static void send_control(struct controller *c, enum message_kind kind)
 {
-	for (u32 i = 0; i < c->nodes.nr_ids; i++) {
-		struct fleet_message m = { .kind = kind, .control.has_id = true };
-		auto_str struct str bytes = { 0 };
-		memcpy(m.control.id, c->nodes.ids[i], sizeof(m.control.id));
-		message_encode(&m, &bytes);
-		publish(c, "sysflame.v1.ctl", "", bytes.at, bytes.len);
-	}
+	struct fleet_message m = { .kind = kind, .control.has_id = true };
+	auto_str struct str bytes = { 0 };
+
+	memcpy(m.control.id, c->nodes.id, sizeof(m.control.id));
+	message_encode(&m, &bytes);
+	publish(c, "sysflame.v1.ctl", "", bytes.at, bytes.len);
 	c->alive_ns = c->now_ns;
 }
 
@@ -179,9 +177,9 @@ int controller_start(const struct controller_order *o, const struct controller_h
 	c->now_ns = host->mono_ns(host->ctx);
 	enter(c, CONTROLLER_CENSUS);
 	int err = combine_init(&c->combine, host->workers);
-	c->owns_coin = !memcmp(c->order.coin, none, sizeof(none));
 	if (!random_bytes(c->secret, sizeof(c->secret)) ||
-	    (c->owns_coin && !random_bytes(c->order.coin, sizeof(c->order.coin))))
+	    (!memcmp(c->order.coin, none, sizeof(none)) &&
+	     !random_bytes(c->order.coin, sizeof(c->order.coin))))
 		err = err ?: -EIO;
 	if (host->filters)
 		combine_filter(&c->combine, o->selector);
@@ -226,14 +224,12 @@ static void send_wave(struct controller *c)
 	r.share_ppb = c->waves.to_ppb[c->wave];
 	r.nr_matched = (u32)c->candidates.nr;
 	r.nr_nodes = (u32)c->nr_chosen;
-	/* Nodes of older versions draw by the id. */
-	memcpy(r.id, r.coin, sizeof(r.id));
-	if ((!c->owns_coin && !random_bytes(r.id, sizeof(r.id))) || send_request(c, &r)) {
+	memcpy(r.id, c->nodes.id, sizeof(r.id));
+	if (send_request(c, &r)) {
 		fail(c, xstrdup("the request cannot be signed"), false);
 		return;
 	}
 	c->nodes.to_ppb = r.share_ppb;
-	gather_add_wave(&c->nodes, r.id);
 	c->alive_ns = c->now_ns;
 	enter(c, CONTROLLER_RECORDS);
 }

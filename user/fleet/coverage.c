@@ -81,17 +81,14 @@ static void add_reasons(struct notes *n, const struct controller_state *c)
 		    c->nr_chosen - heard);
 }
 
-/* Nodes that could not take part, or not fully. */
+/* Nodes that could not take part. */
 static void add_others(struct notes *n, const struct gather *census, const struct gather *nodes)
 {
-	auto_free char *older = census_older_text(census);
 	auto_free char *foreign = census_foreign_text(census);
 	auto_free char *silent = census_silent_text(census);
 	auto_free char *late = census_late_text(nodes);
 
 	/* A note has its number apart. */
-	if (older)
-		add(n, "fleet-older", strchr(older, ' ') + 1, census->older.all.nr);
 	if (foreign)
 		add(n, NOTE_INCOMPLETE "fleet-foreign", strchr(foreign, ' ') + 1,
 		    census->foreign.all.nr);

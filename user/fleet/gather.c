@@ -69,25 +69,7 @@ void gather_init(struct gather *g, const struct gather_host *host, const u8 *id,
 			      .pulls_host = { g, publish, pulled },
 			      .to_ppb = FLEET_PPB };
 	pulls_init(&g->pulls, &g->pulls_host, secret, inbox);
-	gather_add_wave(g, id);
-}
-
-static bool find_wave(const struct gather *g, const u8 *id, u32 *out)
-{
-	for (u32 i = 0; i < g->nr_ids; i++) {
-		*out = i;
-		if (!memcmp(g->ids[i], id, FLEET_ID_LEN))
-			return true;
-	}
-	return false;
-}
-
-void gather_add_wave(struct gather *g, const u8 *id)
-{
-	u32 wave;
-
-	if (g->nr_ids < GATHER_WAVES && !find_wave(g, id, &wave))
-		memcpy(g->ids[g->nr_ids++], id, FLEET_ID_LEN);
+	memcpy(g->id, id, sizeof(g->id));
 }
 
 static void node_free(struct gather_node *n)
@@ -110,7 +92,6 @@ void gather_fini(struct gather *g)
 		free(name);
 	}
 	pulls_fini(&g->pulls);
-	node_names_fini(&g->older);
 	node_names_fini(&g->foreign);
 	node_names_fini(&g->silent);
 	node_names_fini(&g->late);
@@ -160,10 +141,7 @@ static char *runs_text(const struct fleet_answer *a)
 	return str_take(&s);
 }
 
-/*
- * Nodes of older versions know neither the begin of a wave's range nor a coin that is not the
- * request's id. They may take part although they were not chosen.
- */
+/* Its refusal counts. */
 static bool is_chosen(const struct gather *g, const char *name)
 {
 	return coin_of(g->coin, name) < g->to_ppb;
@@ -216,7 +194,7 @@ static void leave_out(struct gather *g, const struct fleet_answer *a)
 		control_node(g, a->node, MESSAGE_STOP, a->id);
 }
 
-static void take_answer(struct gather *g, const struct fleet_answer *a, u32 wave, bool is_older)
+static void take_answer(struct gather *g, const struct fleet_answer *a)
 {
 	struct gather_node *n = gather_find(g, a->node);
 	enum verdict verdict = verdict_of(g, a);
@@ -226,18 +204,13 @@ static void take_answer(struct gather *g, const struct fleet_answer *a, u32 wave
 		g->nr_twins += n->instance != a->instance;
 		return;
 	}
-	if (g->nodes.nr >= GATHER_NODES_MAX || (g->skips_others && verdict == VERDICT_NO_MATCH) ||
-	    (is_older && !is_chosen(g, a->node)))
+	if (g->nodes.nr >= GATHER_NODES_MAX || (g->skips_others && verdict == VERDICT_NO_MATCH))
 		return;
 	if (is_late(g, a->node)) {
 		leave_out(g, a);
 		return;
 	}
 	n = add(g, a->node);
-	n->is_older = is_older;
-	if (is_older)
-		node_names_add(&g->older, n->name);
-	n->wave = wave;
 	n->instance = a->instance;
 	n->verdict = verdict;
 	n->nr_cpus = a->nr_cpus;
@@ -255,11 +228,11 @@ static void take_answer(struct gather *g, const struct fleet_answer *a, u32 wave
 }
 
 /* It may come again, with JVMs that died. */
-static void take_done(struct gather *g, const struct fleet_done *d, u32 wave, bool is_older)
+static void take_done(struct gather *g, const struct fleet_done *d)
 {
 	struct gather_node *n = gather_find(g, d->node);
 
-	if (!n || n->instance != d->instance || n->wave != wave || n->is_older != is_older)
+	if (!n || n->instance != d->instance)
 		return;
 	g->nr_answers++;
 	n->nr_died = d->nr_died > n->nr_died ? d->nr_died : n->nr_died;
@@ -285,18 +258,15 @@ static void take_done(struct gather *g, const struct fleet_done *d, u32 wave, bo
 
 void gather_take(struct gather *g, const char *subject, const struct fleet_message *m)
 {
-	bool is_older = inbox_is_older(g->pulls.inbox, subject, m);
-	u32 wave;
-
-	if ((!is_older && !inbox_is_right(g->pulls.inbox, subject, m)) ||
+	if (!inbox_is_right(g->pulls.inbox, subject, m) ||
 	    (m->kind == MESSAGE_ANSWER && names_another(&m->answer))) {
 		g->nr_strange++;
 		return;
 	}
-	if (m->kind == MESSAGE_ANSWER && find_wave(g, m->answer.id, &wave))
-		take_answer(g, &m->answer, wave, is_older);
-	else if (m->kind == MESSAGE_DONE && find_wave(g, m->done.id, &wave))
-		take_done(g, &m->done, wave, is_older);
+	if (m->kind == MESSAGE_ANSWER && !memcmp(m->answer.id, g->id, sizeof(g->id)))
+		take_answer(g, &m->answer);
+	else if (m->kind == MESSAGE_DONE && !memcmp(m->done.id, g->id, sizeof(g->id)))
+		take_done(g, &m->done);
 	else if (m->kind == MESSAGE_CHUNK)
 		pulls_take(&g->pulls, &m->chunk);
 }
@@ -339,7 +309,7 @@ void gather_control_working(struct gather *g, enum message_kind kind)
 {
 	vec_each(n, &g->nodes)
 		if ((*n)->state == GATHER_WORKS)
-			control_node(g, (*n)->name, kind, g->ids[(*n)->wave]);
+			control_node(g, (*n)->name, kind, g->id);
 }
 
 size_t gather_count(const struct gather *g, enum gather_state state)

@@ -2,7 +2,7 @@
 /*
  * The controller's view of the nodes: who answered what, and the results, fetched a few at a time.
  * A node counts once, by its name, whatever arrives twice. The waves of a recording are requests of
- * one gather. It has no clock and no network of its own.
+ * one id. It has no clock and no network of its own.
  */
 #pragma once
 
@@ -10,7 +10,6 @@
 #include "fleet/pull.h"
 
 #define GATHER_NODES_MAX 100000
-#define GATHER_WAVES     3
 
 enum gather_state {
 	GATHER_REFUSED, /* its verdict says why */
@@ -29,8 +28,6 @@ struct gather_node {
 	char *url;                    /* of its own page; "": unknown */
 	char *runs;                   /* requests that it serves, a line each */
 	u64 instance;
-	bool is_older; /* it answers as older versions do */
-	u32 wave;
 	enum gather_state state;
 	enum verdict verdict;
 	u32 nr_cpus, nr_jvms, nr_died;
@@ -50,19 +47,17 @@ struct gather {
 	const struct gather_host *host;
 	struct pulls_host pulls_host;
 	struct pulls pulls;
-	u8 ids[GATHER_WAVES][FLEET_ID_LEN];
-	u32 nr_ids;
-	u8 coin[FLEET_ID_LEN]; /* nodes of older versions may draw by another one; see to_ppb */
-	u32 to_ppb;            /* they count if their coin is below */
-	const char *selector;  /* of the request; NULL: unknown */
+	u8 id[FLEET_ID_LEN];             /* of the request, in all waves */
+	u8 coin[FLEET_ID_LEN];           /* the seed */
+	u32 to_ppb;                      /* a refusal counts if the coin of its node is below */
+	const char *selector;            /* of the request; NULL: unknown */
 	const struct gather *census;     /* nodes that do not match there are late; NULL: unknown */
 	u64 asked_ms;                    /* length of a recording; 0: unknown */
 	bool skips_others;               /* nodes that do not match are not listed */
 	VEC(struct gather_node *) nodes; /* in the order of their answers */
 	size_t nr_in[NR_GATHER_STATES];
 	struct gather_names *names;
-	struct node_names older;   /* nodes of an older version, which take part */
-	struct node_names foreign; /* nodes of another version of the protocol, which do not */
+	struct node_names foreign; /* nodes of another version of the protocol: they are left out */
 	struct node_names silent;  /* gather_take_seen: they did not answer */
 	struct node_names late;    /* nodes that the census does not count: they are stopped */
 	u32 nr_twins;              /* answers of a second node of the same name */
@@ -73,9 +68,6 @@ struct gather {
 void gather_init(struct gather *g, const struct gather_host *host, const u8 *id, const u8 *secret,
 		 const char *inbox);
 void gather_fini(struct gather *g);
-
-/* The id of a further wave, which may be that of the first. */
-void gather_add_wave(struct gather *g, const u8 *id);
 
 /*
  * A message to one of its inboxes. Others are ignored. So is a message that names another node than

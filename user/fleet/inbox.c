@@ -38,14 +38,6 @@ bool inbox_is_right(const char *inbox, const char *subject, const struct fleet_m
 	}
 }
 
-bool inbox_is_older(const char *inbox, const char *subject, const struct fleet_message *m)
-{
-	size_t len = strlen(inbox);
-
-	return (m->kind == MESSAGE_ANSWER || m->kind == MESSAGE_DONE) &&
-	       !strncmp(subject, inbox, len) && !strcmp(subject + len, ".answer");
-}
-
 const char *inbox_answerer(const char *inbox, const char *subject)
 {
 	size_t len = strlen(inbox) + strlen(".answer.");

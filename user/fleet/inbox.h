@@ -10,11 +10,5 @@
 /* Whether a message came on the subject of the node that it names. */
 bool inbox_is_right(const char *inbox, const char *subject, const struct fleet_message *m);
 
-/*
- * Whether it is an answer on INBOX.answer, as nodes of older versions send it: they reply to the
- * subject of the request. Rights of `fleet init` allow it to nobody.
- */
-bool inbox_is_older(const char *inbox, const char *subject, const struct fleet_message *m);
-
 /* The node's name in INBOX.answer.NAME; NULL: it is another subject. */
 const char *inbox_answerer(const char *inbox, const char *subject);

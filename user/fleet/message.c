@@ -228,10 +228,9 @@ static bool take_request(const Fleet__Request *in, struct fleet_request *out)
 		.nr_matched = in->nr_matched,
 		.nr_nodes = in->nr_nodes,
 	};
-	const ProtobufCBinaryData *coin = in->coin.len ? &in->coin : &in->id;
 
 	return in->want < NR_WANTS && in->share_ppb <= FLEET_PPB && in->from_ppb <= in->share_ppb &&
-	       take_bytes(out->coin, sizeof(out->coin), coin) &&
+	       take_bytes(out->coin, sizeof(out->coin), &in->coin) &&
 	       take_bytes(out->id, sizeof(out->id), &in->id) &&
 	       take_bytes(out->nonce, sizeof(out->nonce), &in->nonce) &&
 	       take_bytes(out->pull_hash, sizeof(out->pull_hash), &in->pull_hash) &&
@@ -390,15 +389,6 @@ void message_encode(const struct fleet_message *m, struct str *out)
 	}
 }
 
-/* A request without a coin of its own uses its id. */
-static bool bytes_are_zero(const u8 *at, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (at[i])
-			return false;
-	return true;
-}
-
 int request_encode(const struct fleet_request *r, struct fleet_signed *out)
 {
 	Fleet__Request m = FLEET__REQUEST__INIT;
@@ -416,8 +406,7 @@ int request_encode(const struct fleet_request *r, struct fleet_signed *out)
 	m.share_ppb = r->share_ppb;
 	m.nr_matched = r->nr_matched;
 	m.nr_nodes = r->nr_nodes;
-	if (!bytes_are_zero(r->coin, sizeof(r->coin)))
-		m.coin = BYTES(r->coin);
+	m.coin = BYTES(r->coin);
 	m.pull_hash = BYTES(r->pull_hash);
 	m.reason = (char *)r->reason;
 	if (fleet__request__get_packed_size(&m) > sizeof(out->request))

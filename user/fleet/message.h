@@ -40,7 +40,7 @@ struct fleet_request {
 	u32 ago_s;      /* SLICES: from the end of the range to the receipt */
 	/* Nodes whose coin lies in [from_ppb, share_ppb) take part (fleet/coin.h). */
 	u32 from_ppb, share_ppb;
-	u8 coin[FLEET_ID_LEN]; /* the same in all waves of a recording; on the wire absent: `id` */
+	u8 coin[FLEET_ID_LEN];        /* the seed of the coins, the same in all waves */
 	u32 nr_matched, nr_nodes;     /* in the census; and to take part in all waves. 0: unknown */
 	u8 pull_hash[FLEET_HASH_LEN]; /* SHA-256 of the secret in GET */
 };
