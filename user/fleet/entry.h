@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Entries that nodes and people publish for JetStream to keep, and of which a node's audit list
- * consists (docs/fleet.md):
+ * consists (docs/fleet-protocol.md):
  *
  *   MILLISECONDS \t WHO \t WHAT
  *

@@ -28,7 +28,7 @@ int http_fleet_fd(const struct http_fleet *f);
 /* All nodes have answered, or failed to. */
 bool http_fleet_is_ready(const struct http_fleet *f);
 
-/* As over NATS (docs/fleet.md). Answers come from http_fleet_step. */
+/* As over NATS (docs/fleet-protocol.md). Answers come from http_fleet_step. */
 void http_fleet_publish(struct http_fleet *f, const char *subject, const char *reply,
 			const void *bytes, size_t len);
 

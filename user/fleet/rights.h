@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What each client of NATS may publish and subscribe to, in the language of nats-server's
- * configuration (docs/fleet.md). A user is one line.
+ * configuration (docs/fleet-protocol.md). A user is one line.
  */
 #pragma once
 
