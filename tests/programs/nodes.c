@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Simulates the nodes of a fleet: one thread, a connection for each node, the text protocol of NATS
- * and the messages of docs/fleet-protocol.md. It answers the census and requests with labels, coin and
- * selector as a node does, and hands out the profiles of the files. Nothing is recorded: a
+ * and the messages of docs/fleet-protocol.md. It answers the census and requests with labels, coin
+ * and selector as a node does, and hands out the profiles of the files. Nothing is recorded: a
  * recording lasts its duration and then has the profile of a file.
  *
  * Some nodes misbehave. The options choose percentages; of 100 successive nodes exactly P do.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One request to a fleet, from the census to the merged profile (docs/fleet-protocol.md). It never waits and
- * has no clock and no network of its own: a command or a daemon drives it.
+ * One request to a fleet, from the census to the merged profile (docs/fleet-protocol.md). It never
+ * waits and has no clock and no network of its own: a command or a daemon drives it.
  *
  *   CENSUS -> CHOICE -> per wave: RECORDS, WATCHES -> FETCHES -> MERGES -> ENDED
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The messages between controller and nodes (docs/fleet-protocol.md), as bytes and as structs. Whoever can
- * publish may have made the bytes: every text that message_decode returns is clean UTF-8 and ends
- * in a NUL, every number is within its limits.
+ * The messages between controller and nodes (docs/fleet-protocol.md), as bytes and as structs.
+ * Whoever can publish may have made the bytes: every text that message_decode returns is clean
+ * UTF-8 and ends in a NUL, every number is within its limits.
  */
 #pragma once
 
