@@ -129,18 +129,32 @@ int load_timing_open(void)
 	return bpf_enable_stats(BPF_STATS_RUN_TIME);
 }
 
+/* Nothing if the program is not loaded. */
+static struct bpf_prog_info info_of(const struct bpf_program *p)
+{
+	struct bpf_prog_info info = { 0 };
+	u32 len = sizeof(info);
+	int fd = bpf_program__fd(p);
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &len))
+		return (struct bpf_prog_info){ 0 };
+	return info;
+}
+
+u64 load_nr_declined(const struct bpf_object *o)
+{
+	struct bpf_program *p;
+	u64 sum = 0;
+
+	bpf_object__for_each_program(p, o) sum += info_of(p).recursion_misses;
+	return sum;
+}
+
 u64 load_run_ns(const struct bpf_object *o)
 {
 	struct bpf_program *p;
 	u64 sum = 0;
 
-	bpf_object__for_each_program(p, o)
-	{
-		struct bpf_prog_info info = { 0 };
-		u32 len = sizeof(info);
-		int fd = bpf_program__fd(p); /* negative: not loaded */
-		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len))
-			sum += info.run_time_ns;
-	}
+	bpf_object__for_each_program(p, o) sum += info_of(p).run_time_ns;
 	return sum;
 }

@@ -598,6 +598,7 @@ struct ring *programs_ring(const struct programs *bpf)
 void programs_stats(const struct programs *bpf, u64 stats[NR_STATS])
 {
 	load_sum_counters(bpf->skel->maps.stats, 0, stats, NR_STATS);
+	stats[STAT_DECLINED] += load_nr_declined(bpf->skel->obj);
 }
 
 void programs_event_counts(const struct programs *bpf, u32 event, u64 counts[NR_EVENT_COUNTS])
