@@ -208,6 +208,33 @@ static void assert_told(struct world *w, const char *a, const char *end)
 	world_fini(w);
 }
 
+static struct profile *counted(const char *name, const char *unit)
+{
+	struct profile *p = profile_new();
+
+	profile_add_type(p, name, unit);
+	profile_add_type(p, "cycles-samples", "samples");
+	return p;
+}
+
+static void cycles_are_compared_with_cycles_but_not_with_time(void **state)
+{
+	struct world w = { profile_new(), counted("cycles", "events") };
+
+	profile_add_type(w.before, "cpu", "samples");
+	assert_int_equal(choose(&w, NULL), -EINVAL);
+	assert_string_equal(w.why.at, "they count different things: cpu/samples and "
+				      "cycles/events, cycles-samples/samples; cycles are no time: "
+				      "record the same event for both");
+	assert_int_equal(choose(&w, "cpu"), -EINVAL);
+	profile_free(w.before);
+	w.before = counted("cpu-cycles", "events");
+	assert_int_equal(choose(&w, "cycles/events"), 0);
+	assert_int_equal(w.types.before, 0);
+	assert_int_equal(w.types.after, 0);
+	world_fini(&w);
+}
+
 static void bytes_of_few_samples_differ_by_chance(void **state)
 {
 	struct world few = { allocations(5, 5000000, 1000, 1000000000),
@@ -472,6 +499,7 @@ int main(void)
 		cmocka_unit_test(a_type_that_is_0_in_both_is_compared_only_on_request),
 		cmocka_unit_test(objects_are_not_samples_that_decide_about_chance),
 		cmocka_unit_test(samples_of_cpu_time_are_compared_by_any_of_their_names),
+		cmocka_unit_test(cycles_are_compared_with_cycles_but_not_with_time),
 		cmocka_unit_test(bytes_of_few_samples_differ_by_chance),
 		cmocka_unit_test(only_samples_or_waits_decide_about_chance),
 		cmocka_unit_test(losses_of_either_side_are_reported),

@@ -76,39 +76,64 @@ static bool find_common(const struct profile *before, const struct profile *afte
 }
 
 /* Sysflame calls samples of CPU time "cpu"; perf calls them by the event's name. */
-static bool is_cpu(const char *name, size_t len)
-{
-	static const char *const names[] = {
-		"cpu",        "cpu-clock-samples",  "cpu-clock",
-		"task-clock", "cycles-samples",     "cycles",
-		"cpu-cycles", "cpu-cycles-samples", "task-clock-samples"
-	};
+/*
+ * Events that have several names. Cycles are not time: a CPU that sleeps or changes its clock has
+ * other shares of them.
+ */
+enum measure {
+	MEASURE_OTHER,
+	MEASURE_TIME,
+	MEASURE_CYCLES,
+};
 
+static enum measure measure_of(const char *name, size_t len)
+{
+	static const struct {
+		const char *name;
+		enum measure measure;
+	} names[] = {
+		{ "cpu", MEASURE_TIME },          { "cpu-clock", MEASURE_TIME },
+		{ "task-clock", MEASURE_TIME },   { "cycles", MEASURE_CYCLES },
+		{ "cpu-cycles", MEASURE_CYCLES },
+	};
+	static const char suffix[] = "-samples";
+	size_t suffix_len = sizeof(suffix) - 1;
+
+	if (len > suffix_len && !strncmp(name + len - suffix_len, suffix, suffix_len))
+		len -= suffix_len;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strlen(names[i]) == len && !strncmp(name, names[i], len))
+		if (strlen(names[i].name) == len && !strncmp(name, names[i].name, len))
+			return names[i].measure;
+	return MEASURE_OTHER;
+}
+
+static enum measure measure_of_type(const struct value_type *t)
+{
+	return measure_of(t->name, strlen(t->name));
+}
+
+static bool has_measure(const struct profile *p, enum measure measure)
+{
+	for (u32 i = 0; i < p->types.nr; i++)
+		if (measure_of_type(&p->types.at[i]) == measure)
 			return true;
 	return false;
 }
 
-static bool is_cpu_time(const struct value_type *t)
-{
-	return is_cpu(t->name, strlen(t->name));
-}
-
-/* Whether `event` names `x` or `y`, which have the same unit, or is a name of CPU time as one of
- * them. */
+/* Whether `event` names `x` or `y`, which have the same unit, or is another name of one of them. */
 static bool is_one_wanted(const struct value_type *x, const struct value_type *y, const char *event)
 {
 	if (is_wanted(x, event) || is_wanted(y, event))
 		return true;
 	const char *unit = strchr(event, '/');
-	return is_cpu(event, strcspn(event, "/")) && (!unit || !strcmp(unit + 1, x->unit)) &&
-	       (is_cpu_time(x) || is_cpu_time(y));
+	enum measure wanted = measure_of(event, strcspn(event, "/"));
+	return wanted && (!unit || !strcmp(unit + 1, x->unit)) &&
+	       (wanted == measure_of_type(x) || wanted == measure_of_type(y));
 }
 
 /*
  * Also pairs types of different names: collapsed stacks do not name the event of their samples. CPU
- * time in `unit` has several names.
+ * time in `unit` has several names, and so have cycles.
  */
 static bool find_alike(const struct profile *before, const struct profile *after, const char *event,
 		       const char *unit, struct diff_types *out)
@@ -120,7 +145,8 @@ static bool find_alike(const struct profile *before, const struct profile *after
 			*out = (struct diff_types){ b, a };
 			if (!strcmp(x->unit, y->unit) &&
 			    (!strcmp(x->name, "samples") || !strcmp(y->name, "samples") ||
-			     (!strcmp(x->unit, unit) && is_cpu_time(x) && is_cpu_time(y))) &&
+			     (!strcmp(x->unit, unit) && measure_of_type(x) &&
+			      measure_of_type(x) == measure_of_type(y))) &&
 			    is_one_wanted(x, y, event))
 				return true;
 		}
@@ -139,7 +165,8 @@ int diff_choose(const struct profile *before, const struct profile *after, const
 	}
 	if (!find_common(before, after, event, &chosen) &&
 	    !find_alike(before, after, event, "samples", &chosen) &&
-	    !find_alike(before, after, event, "ns", &chosen)) {
+	    !find_alike(before, after, event, "ns", &chosen) &&
+	    !find_alike(before, after, event, "events", &chosen)) {
 		if (event)
 			str_addf(why, "%s is not in both: ", event);
 		else
@@ -147,6 +174,9 @@ int diff_choose(const struct profile *before, const struct profile *after, const
 		profile_name_types(before, why);
 		str_add(why, " and ");
 		profile_name_types(after, why);
+		if ((has_measure(before, MEASURE_TIME) && has_measure(after, MEASURE_CYCLES)) ||
+		    (has_measure(before, MEASURE_CYCLES) && has_measure(after, MEASURE_TIME)))
+			str_add(why, "; cycles are no time: record the same event for both");
 		return -EINVAL;
 	}
 	for (u32 b = 0; b < before->types.nr; b++) {
