@@ -275,21 +275,6 @@ static void with_little_memory_one_works_and_results_are_taken_first(void **stat
 	workers_free(w);
 }
 
-/* Who is killed first when memory is short, from -1000 to 1000. */
-static void the_kernel_ends_workers_before_the_recorder(void **state)
-{
-	struct zygote z;
-	char path[64], score[8] = "";
-
-	assert_int_equal(zygote_start(&kind, &z), 0);
-	assert_int_equal(zygote_await(&z), 0);
-	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)z.pid);
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0 && read(fd, score, sizeof(score) - 1) > 0);
-	assert_string_equal(score, "1000\n");
-	zygote_stop(&z);
-}
-
 static int open_seven(void *ctx, u32 place, const char *path)
 {
 	if (place != 7 || strcmp(path, ctx))
@@ -424,6 +409,39 @@ static void a_late_answer_is_of_no_other_request(void **state)
 	zygote_stop(&z);
 }
 
+static void read_oom_score(pid_t pid, char score[8])
+{
+	auto_free char *path = xasprintf("/proc/%d/oom_score_adj", (int)pid);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t nr = fd < 0 ? -1 : read(fd, score, 7);
+
+	assert_true(nr > 0);
+	score[nr] = '\0';
+}
+
+/* Who is killed first when memory is short, from -1000 to 1000. Without a zygote no worker starts.
+ */
+static void the_kernel_ends_workers_before_recorder_and_zygote(void **state)
+{
+	char own[8], of_zygote[8], of_worker[8] = "";
+	struct zygote z;
+	int sock;
+
+	assert_int_equal(zygote_start(&kind, &z) ?: zygote_await(&z), 0);
+	pid_t pid = fork_one(&z, &sock);
+	assert_true(pid > 0);
+	for (int i = 0; i < 2000 && strcmp(of_worker, "1000\n") != 0; i++) {
+		read_oom_score(pid, of_worker);
+		usleep(10000);
+	}
+	assert_string_equal(of_worker, "1000\n");
+	read_oom_score(getpid(), own);
+	read_oom_score(z.pid, of_zygote);
+	assert_string_equal(of_zygote, own);
+	close(sock);
+	zygote_stop(&z);
+}
+
 /* The only child of this process. */
 static pid_t only_child(void)
 {
@@ -515,7 +533,7 @@ int main(void)
 		cmocka_unit_test(work_that_does_not_end_is_killed),
 		cmocka_unit_test(work_is_forgotten_in_every_state),
 		cmocka_unit_test(with_little_memory_one_works_and_results_are_taken_first),
-		cmocka_unit_test(the_kernel_ends_workers_before_the_recorder),
+		cmocka_unit_test(the_kernel_ends_workers_before_recorder_and_zygote),
 		cmocka_unit_test(another_file_is_opened_by_the_recorder),
 		cmocka_unit_test(lies_end_the_worker),
 		cmocka_unit_test(questions_without_end_end_the_worker),

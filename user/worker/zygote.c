@@ -64,10 +64,25 @@ static void close_terminal(void)
 	close(out);
 }
 
+/*
+ * Has the kernel end a worker rather than the recorder, or the zygote, when memory is short. The
+ * file belongs to root while the process is not dumpable. Best effort: it does not exist without
+ * /proc.
+ */
+static void raise_oom_score(void)
+{
+	prctl(PR_SET_DUMPABLE, 1);
+	auto_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	prctl(PR_SET_DUMPABLE, 0);
+	if (fd < 0 || write(fd, "1000", 4) < 0)
+		log_debug("the kernel may end the recorder before its workers");
+}
+
 static void run_worker(const int fds[2], const struct worker_kind *kind)
 {
 	keep_fds(fds, 2, 3);
 	prctl(PR_SET_NAME, "sysflame-worker");
+	raise_oom_score();
 	void *shared = mmap(NULL, WORKER_RESULT_MAX, PROT_READ | PROT_WRITE, MAP_SHARED, 4, 0);
 	close(4);
 	/* The time counts for the whole process. */
@@ -109,18 +124,6 @@ static void serve(int sock, const struct worker_kind *kind)
 	}
 }
 
-/*
- * Has the kernel end a worker, which inherits this, rather than the recorder when memory is short.
- * Best effort: the file does not exist without /proc.
- */
-static void raise_oom_score(void)
-{
-	auto_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, "1000", 4) < 0)
-		log_debug("the kernel may end the recorder before its workers");
-}
-
 static void run_zygote(int sock, const struct worker_kind *kind)
 {
 	const struct worker_message ready = { .kind = WORKER_RESULT };
@@ -131,7 +134,6 @@ static void run_zygote(int sock, const struct worker_kind *kind)
 	signals_leave_to_parent();
 	signal(SIGCHLD, SIG_IGN); /* the kernel reaps the workers */
 	prctl(PR_SET_NAME, "sysflame-zygote");
-	raise_oom_score();
 	if (sandbox_drop_rights() || prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
 	if (!message_send(3, &ready, NULL, 0))
