@@ -227,8 +227,9 @@ static int ask(const struct open_order *order, size_t len, int root)
 	struct worker_message m = { .kind = WORKER_OPEN, .len = (u32)len };
 
 	memcpy(m.text, order, len);
-	int err = message_send(requests.sock, &m, &root, root >= 0);
-	return err ?: receive(order);
+	int err = message_send(requests.sock, &m, &root, root >= 0) ?: receive(order);
+	/* The kernel's error if it ended before it had read the order. */
+	return err == -ECONNRESET ? -EPIPE : err;
 }
 
 /* Completes the order; returns its length or a negative errno. */
@@ -258,7 +259,14 @@ static int carry_out(const struct open_order *order, size_t len, int root)
 		return fd;
 	end_opener();
 	bool was_killed = !start_opener() && fd == -EPIPE;
-	return was_killed ? ask(order, len, root) : fd == -ETIMEDOUT ? -EBUSY : fd;
+	if (was_killed)
+		fd = ask(order, len, root);
+	if (was_killed && (fd == -ETIMEDOUT || fd == -EPIPE || fd == -EPROTO)) {
+		/* A late answer would be taken for that of the next order. */
+		end_opener();
+		start_opener();
+	}
+	return fd == -ETIMEDOUT ? -EBUSY : fd;
 }
 
 int open_request(struct open_order *order, const char *path, int root)
