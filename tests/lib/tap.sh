@@ -144,6 +144,17 @@ remove_later() {
 	echo "$1" >>"$TAP_GROUPS"
 }
 
+# limited MB: makes a control group with that memory limit; its path is in $GROUP.
+limited() {
+	GROUP=/sys/fs/cgroup/memory/sysflame-test-$$
+	local limit=memory.limit_in_bytes
+	[ -e /sys/fs/cgroup/cgroup.controllers ] && GROUP=/sys/fs/cgroup/sysflame-test-$$ limit=memory.max
+	mkdir "$GROUP" 2>/dev/null || skip "no control groups can be made"
+	remove_later "$GROUP"
+	[ -e "$GROUP/$limit" ] || skip "control groups here have no memory limit"
+	echo $(($1 << 20)) >"$GROUP/$limit"
+}
+
 # Prints the PIDs that the test left running: those of `start`, and every process that inherited
 # $TMP in its environment. A PID with another start time belongs to another process.
 tap_processes() {

@@ -46,7 +46,7 @@ struct world {
 };
 
 /* A recorder that says hello on each channel. */
-static int fake_recorder(int control_fd, void *ctx)
+static int fake_recorder(int control_fd, u64 nr_before, void *ctx)
 {
 	struct world *w = ctx;
 	const struct control_message hello = { .kind = CONTROL_HELLO, .hello.version = 1 };
@@ -73,7 +73,7 @@ static int fake_recorder(int control_fd, void *ctx)
 	return 0;
 }
 
-static int fake_web(int control_fd, void *ctx)
+static int fake_web(int control_fd, u64 nr_before, void *ctx)
 {
 	struct world *w = ctx;
 	struct control_message m;

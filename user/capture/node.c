@@ -381,7 +381,8 @@ static void follow(struct node *n, u64 now_ns)
 		return;
 	n->followed_ns = now_ns;
 	processes_reap(n->processes, now_ns - KEEP_EXITED_NS, forget_process, n);
-	rights_watch(n->rights);
+	if (!n->options.ends_without_helpers)
+		rights_watch(n->rights);
 	warn_of_runtimes(n);
 	vec_each(r, &n->recordings)
 		recording_follow(*r);
@@ -470,6 +471,16 @@ void node_woken(struct node *n)
 {
 	wakes_take(&n->wakes, time_mono_ns());
 	usleep(WOKEN_US);
+}
+
+const char *node_lost_helper(const struct node *n)
+{
+	return workers_are_broken(n->workers)
+		       ? "the process that starts its workers (sysflame-zygote)"
+	       : mem_reader_has_ended()
+		       ? "the process that starts its readers of memory (sysflame-memory)"
+	       : rights_are_lost(n->rights) ? "the process that attaches (sysflame-attach)"
+					    : NULL;
 }
 
 struct agents *node_agents(struct node *n)

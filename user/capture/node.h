@@ -17,15 +17,16 @@ struct node_options {
 	struct workers
 		*workers; /* parse files; the node takes them over. NULL: it starts its own */
 	enum agent_mode agent;
-	const char *agent_path;   /* the agent's library; NULL: the installed one */
-	const char *within;       /* the control group that bounds it; NULL: the whole node */
-	bool lines;               /* one frame per line of a Java method */
-	bool signatures;          /* Java methods have their signature in the name */
-	bool addresses;           /* functions without a symbol have their offset as name */
-	bool measure;             /* recordings may measure their BPF programs */
-	bool times_programs;      /* the run time of BPF programs is known without `measure` */
-	bool keeps_output_rights; /* the output needs rights over files of others
-				     (proc/privileges.h) */
+	const char *agent_path;    /* the agent's library; NULL: the installed one */
+	const char *within;        /* the control group that bounds it; NULL: the whole node */
+	bool lines;                /* one frame per line of a Java method */
+	bool signatures;           /* Java methods have their signature in the name */
+	bool addresses;            /* functions without a symbol have their offset as name */
+	bool measure;              /* recordings may measure their BPF programs */
+	bool times_programs;       /* the run time of BPF programs is known without `measure` */
+	bool keeps_output_rights;  /* the output needs rights over files of others
+				      (proc/privileges.h) */
+	bool ends_without_helpers; /* the caller watches node_lost_helper and ends */
 	bool keeps_rights; /* for tests that go on after the node's end: drops none, attaches no
 			      agent */
 };
@@ -64,6 +65,13 @@ int node_fd(struct node *n);
 
 /* node_fd was readable: waits for the program's next mappings for a moment. */
 void node_woken(struct node *n);
+
+/*
+ * The first process of the node that ran and does not work any more, as the subject of a sentence:
+ * "the process that ..". NULL if all of them work. They cannot be started again: the rights for it
+ * are gone.
+ */
+const char *node_lost_helper(const struct node *n);
 
 struct agents *node_agents(struct node *n);
 

@@ -110,9 +110,14 @@ void rights_await(struct rights *r)
 	end_helper(r);
 }
 
+bool rights_are_lost(const struct rights *r)
+{
+	return r && r->helper && helper_has_ended(r->helper);
+}
+
 void rights_watch(struct rights *r)
 {
-	if (!r || !r->helper || r->has_warned || !helper_has_ended(r->helper))
+	if (!rights_are_lost(r) || r->has_warned)
 		return;
 	r->has_warned = true;
 	log_warn("the process that attaches (sysflame-attach) was killed: agents cannot be "

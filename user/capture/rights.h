@@ -20,7 +20,10 @@ u32 rights_of_kernel(void);
 struct rights *rights_limit(const struct node_options *options);
 void rights_await(struct rights *r);
 
-/* Warns once if the helper was killed. */
+/* Whether the helper was killed. False if it did not start. */
+bool rights_are_lost(const struct rights *r);
+
+/* Warns once if it was. */
 void rights_watch(struct rights *r);
 
 /* Ends the helper. The rights do not come back. */

@@ -73,7 +73,7 @@ static int usage_error(const char *text)
 /* --- the children ------------------------------------------------------------------------------
  */
 
-static int run_recorder(int control_fd, void *ctx)
+static int run_recorder(int control_fd, u64 nr_before, void *ctx)
 {
 	const struct serve *s = ctx;
 	const struct recorder_options options = {
@@ -128,7 +128,7 @@ static int read_tls(const struct serve *s, struct tls *out)
 	return err;
 }
 
-static int run_web(int control_fd, void *ctx)
+static int run_web(int control_fd, u64 nr_before, void *ctx)
 {
 	const struct serve *s = ctx;
 	struct credentials credentials[RECEIVERS_MAX] = { 0 };
@@ -137,6 +137,7 @@ static int run_web(int control_fd, void *ctx)
 	struct web_options options = {
 		.listen_fd = s->socket.fd,
 		.control_fd = control_fd,
+		.nr_restarts = nr_before,
 		.dir = s->home.dir,
 		.limits = { .max_disk_bytes = s->disk_bytes,
 			    .keep_10s_ns = 2 * DAY_NS,

@@ -27,14 +27,15 @@ struct message_form {
 };
 
 static const struct message_form forms[NR_CONTROL_KINDS] = {
-	[CONTROL_HELLO] = { SIZE(hello), false }, [CONTROL_CAPS] = { SIZE(caps), false },
-	[CONTROL_EVENT] = { SIZE(event), false }, [CONTROL_NODE] = { SIZE(node), false },
-	[CONTROL_JVMS] = { SIZE(jvms), false },   [CONTROL_STATE] = { SIZE(state), false },
-	[CONTROL_PART] = { SIZE(part), true },    [CONTROL_ENDED] = { SIZE(ended), false },
-	[CONTROL_FIRED] = { SIZE(fired), false }, [CONTROL_SLICE] = { SIZE(slice), true },
-	[CONTROL_START] = { SIZE(start), false }, [CONTROL_STOP] = { SIZE(id), false },
-	[CONTROL_DISCARD] = { SIZE(id), false },  [CONTROL_BOOK] = { SIZE(id), false },
-	[CONTROL_WATCH] = { SIZE(id), false },    [CONTROL_READING] = { SIZE(reading), false },
+	[CONTROL_HELLO] = { SIZE(hello), false },     [CONTROL_CAPS] = { SIZE(caps), false },
+	[CONTROL_EVENT] = { SIZE(event), false },     [CONTROL_NODE] = { SIZE(node), false },
+	[CONTROL_JVMS] = { SIZE(jvms), false },       [CONTROL_STATE] = { SIZE(state), false },
+	[CONTROL_PART] = { SIZE(part), true },        [CONTROL_ENDED] = { SIZE(ended), false },
+	[CONTROL_FIRED] = { SIZE(fired), false },     [CONTROL_SLICE] = { SIZE(slice), true },
+	[CONTROL_START] = { SIZE(start), false },     [CONTROL_STOP] = { SIZE(id), false },
+	[CONTROL_DISCARD] = { SIZE(id), false },      [CONTROL_BOOK] = { SIZE(id), false },
+	[CONTROL_WATCH] = { SIZE(id), false },        [CONTROL_READING] = { SIZE(reading), false },
+	[CONTROL_RESTART] = { SIZE(restart), false },
 };
 
 #define IS_TEXT(field) utf8_is_clean(field, sizeof(field) - 1)
@@ -171,7 +172,7 @@ static bool is_from_recorder(const struct control_message *m)
 		return is_span(m->part.begin_wall_ns, m->part.end_wall_ns) && m->part.bytes &&
 		       m->part.bytes <= CONTROL_PART_MAX;
 	case CONTROL_ENDED:
-		return m->ended.err <= 0 && IS_TEXT(m->ended.why);
+		return m->ended.err <= 0 && m->ended.is_cut <= 1 && IS_TEXT(m->ended.why);
 	case CONTROL_FIRED:
 		return m->fired.target < NR_CONTROL_TARGETS && m->fired.duration_s &&
 		       m->fired.duration_s <= 3600 && m->fired.before_s <= 3600 &&
@@ -182,6 +183,8 @@ static bool is_from_recorder(const struct control_message *m)
 		return slice_is_valid(&m->slice);
 	case CONTROL_READING:
 		return reading_is_valid(&m->reading);
+	case CONTROL_RESTART:
+		return *m->restart.why && IS_TEXT(m->restart.why);
 	default:
 		return true;
 	}

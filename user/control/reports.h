@@ -98,8 +98,14 @@ struct control_part {
 /* The last message about a recording. Its profile is complete now. */
 struct control_ended {
 	u32 id;
+	u32 is_cut;     /* it ended before it should: `why` has the reason */
 	s32 err;        /* 0, or a negative errno: it could not start, or failed */
 	char why[1024]; /* the sentences for `err`, and warnings; "" if there are none */
+};
+
+/* The recorder ends once its last parts are sent, and another one will start. */
+struct control_restart {
+	char why[256]; /* a sentence */
 };
 
 #define CONTROL_SLICE_EVENTS 4

@@ -41,7 +41,8 @@ enum which {
 
 struct child {
 	struct supervised what;
-	pid_t pid; /* 0: it does not run */
+	u64 nr_before; /* of its kind, that have ended */
+	pid_t pid;     /* 0: it does not run */
 	int sock;
 	bool is_mute; /* it has closed its end of `sock` */
 	u64 started_ns, start_at_ns;
@@ -104,7 +105,7 @@ static _Noreturn void run_child(struct supervisor *s, struct child *c, int sock,
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	prctl(PR_SET_NAME, c->what.name);
-	exit(c->what.run(sock, c->what.ctx));
+	exit(c->what.run(sock, c->nr_before, c->what.ctx));
 }
 
 static int start_child(struct supervisor *s, struct child *c)
@@ -249,6 +250,7 @@ static void reap(struct supervisor *s)
 			s->is_ending = true;
 			continue;
 		}
+		c->nr_before++;
 		report_end(c, status);
 		c->start_at_ns = restart_at_ns(&c->restart, time_mono_ns());
 	}
@@ -320,6 +322,7 @@ static bool leave_behind(struct supervisor *s, struct child *c)
 	if (i == LEFT_MAX)
 		return false;
 	s->left[i] = c->pid;
+	c->nr_before++;
 	c->pid = 0;
 	c->killed_ns = 0;
 	close(take_fd(c->sock));

@@ -11,9 +11,9 @@
 
 /*
  * Runs a process: `control_fd` is its end of the socket over which channels come
- * (control/handover.h). Returns an exit status.
+ * (control/handover.h). `nr_before` processes of its kind have ended. Returns an exit status.
  */
-typedef int (*supervised_fn)(int control_fd, void *ctx);
+typedef int (*supervised_fn)(int control_fd, u64 nr_before, void *ctx);
 
 struct supervised {
 	const char *name; /* for messages */

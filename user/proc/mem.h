@@ -18,6 +18,9 @@ struct mem;
  */
 int mem_read_apart(void);
 
+/* That process has ended: no reading process can be replaced. False before mem_read_apart. */
+bool mem_reader_has_ended(void);
+
 /* Bytes that replace a process's memory in tests and fuzzers. */
 struct mem_segment {
 	u64 addr;

@@ -450,6 +450,16 @@ ssize_t mem_reader_run(void)
 	return outcome == ANSWERED ? r->result : -ETIMEDOUT;
 }
 
+bool mem_reader_has_ended(void)
+{
+	struct pollfd polled = { readers.sock, 0, 0 };
+
+	if (!readers.slots)
+		return false;
+	return readers.sock < 0 ||
+	       (poll(&polled, 1, 0) == 1 && polled.revents & (POLLHUP | POLLERR));
+}
+
 u64 mem_reader_nr_direct(void)
 {
 	return readers.nr_direct;

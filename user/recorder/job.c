@@ -30,7 +30,7 @@ struct job {
 	struct sink *sink;
 	u64 duration_ns;
 	u64 state_ns, cut_ns; /* of the last state and of the last cut */
-	bool is_discarded, is_stopped;
+	bool is_discarded, is_stopped, is_cut;
 	bool has_one_part; /* its samples have no time: --live, --leaks */
 	struct str why;    /* warnings and errors */
 };
@@ -139,6 +139,7 @@ static void send_ended(const struct job *j, int err)
 
 	m.ended.id = j->id;
 	m.ended.err = err;
+	m.ended.is_cut = j->is_cut;
 	if (j->why.len)
 		channel_text(m.ended.why, sizeof(m.ended.why), j->why.at);
 	else if (err)
@@ -171,6 +172,15 @@ void job_stop(struct job *j)
 	if (!j->is_stopped)
 		recording_stop(j->recording);
 	j->is_stopped = true;
+}
+
+void job_cut(struct job *j, const char *why)
+{
+	if (j->is_stopped)
+		return;
+	str_addf(&j->why, "%s%s", j->why.len ? " " : "", why);
+	j->is_cut = true;
+	job_stop(j);
 }
 
 void job_discard(struct job *j)

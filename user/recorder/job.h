@@ -24,6 +24,9 @@ u32 job_id(const struct job *j);
 /* Ends the window; parts and ENDED follow from job_tick. */
 void job_stop(struct job *j);
 
+/* The same, before its time: the profile says why, in a sentence. */
+void job_cut(struct job *j, const char *why);
+
 /* Ends it without a further part. */
 void job_discard(struct job *j);
 

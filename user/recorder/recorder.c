@@ -380,6 +380,24 @@ static void tick(struct recorder *r)
 		give_up_channel(r, err);
 }
 
+/* Only a new process can have helpers again: the rights for it are gone. */
+static void look_at_helpers(struct recorder *r)
+{
+	struct control_message m = { .kind = CONTROL_RESTART };
+	const char *lost = r->is_ending ? NULL : node_lost_helper(r->node);
+
+	if (!lost)
+		return;
+	log_error("the recorder starts anew, because %s has ended or does not answer", lost);
+	auto_free char *why = xasprintf(
+		"The recorder started anew, because %s had ended or did not answer.", lost);
+	channel_text(m.restart.why, sizeof(m.restart.why), why);
+	outbox_add(&r->out, &m, -1);
+	vec_each(j, &r->jobs)
+		job_cut(*j, why);
+	r->is_ending = true;
+}
+
 static void turn(struct recorder *r)
 {
 	struct pollfd fds[] = {
@@ -399,6 +417,7 @@ static void turn(struct recorder *r)
 		serve_channel(r);
 	if (fds[3].revents)
 		node_woken(r->node);
+	look_at_helpers(r);
 	tick(r);
 }
 
@@ -423,6 +442,7 @@ static int start(struct recorder *r)
 		.agent_path = r->o.agent_path,
 		.within = r->o.within,
 		.times_programs = true,
+		.ends_without_helpers = true,
 	};
 
 	r->signal_fd = open_signals();

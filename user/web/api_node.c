@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The node, its events and its JVMs. Part of web/api.h. */
+#include <time.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/time.h"
 #include "web/api.h"
 #include "web/fleet.h"
@@ -15,16 +17,34 @@ static json_int_t ms(u64 ns)
 	return (json_int_t)(ns / NS_PER_MS);
 }
 
+static void add_losses(const struct recorder_losses *l, struct str *out)
+{
+	time_t seconds = (time_t)(l->wall_ns / NS_PER_SEC);
+	struct tm tm;
+	char at[32];
+
+	if (!l->nr)
+		return;
+	strftime(at, sizeof(at), "%FT%TZ", gmtime_r(&seconds, &tm));
+	str_addf(out, "recorders that ended: %llu, the last one at %s. %s\n",
+		 (unsigned long long)l->nr, at, l->why);
+}
+
 void api_health(struct request *q)
 {
 	const struct recorder_link *r = &q->service->recorder;
+	auto_str struct str text = { 0 };
 
-	if (r->is_up)
-		reply_text(q, 200, "ok\n");
-	else
+	if (!r->is_up || r->is_ending) {
 		reply_error(q, ERROR_RECORDER_DOWN, NULL,
-			    r->is_other ? "The recorder is of another version."
-					: "There is no recorder.");
+			    r->is_other    ? "The recorder is of another version."
+			    : r->is_ending ? r->losses.why
+					   : "There is no recorder.");
+		return;
+	}
+	str_add(&text, "ok\n");
+	add_losses(&r->losses, &text);
+	reply_text(q, 200, text.at);
 }
 
 static json_t *caches_json(const struct recorder_link *r)
@@ -43,11 +63,13 @@ static json_t *caches_json(const struct recorder_link *r)
 
 static json_t *recorder_json(const struct recorder_link *r)
 {
-	return json_pack("{s:s,s:I,s:f,s:I,s:o}", "state", r->is_up ? "up" : "down", "since_ms",
-			 ms(r->since_wall_ns), "cpu_percent",
+	return json_pack("{s:s,s:I,s:f,s:I,s:I,s:I,s:s,s:o}", "state", r->is_up ? "up" : "down",
+			 "since_ms", ms(r->since_wall_ns), "cpu_percent",
 			 r->has_node ? (double)r->node.cpu_ppm / PPM_PER_PERCENT : 0.0,
 			 "memory_bytes", (json_int_t)(r->has_node ? r->node.memory_bytes : 0),
-			 "caches", caches_json(r));
+			 "restarts", (json_int_t)r->losses.nr, "restarted_ms",
+			 ms(r->losses.wall_ns), "restart_why", r->losses.why, "caches",
+			 caches_json(r));
 }
 
 static json_t *excluded_json(const struct recorder_link *r)

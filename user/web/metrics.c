@@ -64,6 +64,10 @@ void api_metrics(struct request *q)
 	struct str s = { 0 };
 
 	add(&s, "recorder_up", "gauge", "Whether there is a recorder.", r->is_up);
+	add(&s, "recorder_restarts_total", "counter",
+	    "Recorders that ended since the web process started.", (double)r->losses.nr);
+	add(&s, "web_restarts_total", "counter",
+	    "Web processes that ended since the daemon started.", (double)sv->o->nr_restarts);
 	add(&s, "recorder_cpu_seconds_total", "counter", "CPU time of the recorder, BPF included.",
 	    (double)r->cpu_ns / NS_PER_SEC);
 	add(&s, "recorder_memory_bytes", "gauge", "Resident memory of the recorder.",

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/str.h"
 #include "base/time.h"
 #include "control/channel.h"
 
@@ -38,11 +39,22 @@ void recorder_link_detach(struct recorder_link *r)
 	if (r->is_up)
 		r->since_wall_ns = time_wall_ns();
 	r->is_up = false;
-	r->has_node = false;
+	r->has_node = r->is_ending = false;
 	r->jvms.nr = r->arriving.nr = 0;
 	free_reading(take(r->reading));
 	free_reading(take(r->arriving_reading));
 	r->watched_wall_ns = 0;
+}
+
+void recorder_link_count_loss(struct recorder_link *r)
+{
+	if (!r->is_up)
+		return;
+	r->losses.nr++;
+	r->losses.wall_ns = time_wall_ns();
+	if (!r->is_ending)
+		copy_text(r->losses.why, sizeof(r->losses.why),
+			  "The recorder ended by itself or was killed; the daemon's log says how.");
 }
 
 void recorder_link_fini(struct recorder_link *r)
@@ -159,6 +171,13 @@ void recorder_link_watch(struct recorder_link *r)
 		r->watched_wall_ns = now;
 }
 
+/* The recordings end as usual. */
+static void take_restart(struct recorder_link *r)
+{
+	r->is_ending = true;
+	copy_text(r->losses.why, sizeof(r->losses.why), r->message->restart.why);
+}
+
 int recorder_link_receive(struct recorder_link *r, int *fd)
 {
 	if (r->sock < 0)
@@ -184,6 +203,9 @@ int recorder_link_receive(struct recorder_link *r, int *fd)
 		return 0;
 	case CONTROL_READING:
 		take_reading(r);
+		return 0;
+	case CONTROL_RESTART:
+		take_restart(r);
 		return 0;
 	default:
 		return 1;

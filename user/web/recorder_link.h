@@ -11,11 +11,20 @@ struct reading {
 	VEC(struct control_reading_jvm) jvms;
 };
 
+/* Recorders that ended since the web process started. */
+struct recorder_losses {
+	u64 nr;
+	u64 wall_ns;   /* of the last one; 0: none */
+	char why[256]; /* a sentence */
+};
+
 struct recorder_link {
 	int sock;      /* -1: no recorder runs */
 	bool is_up;    /* its version is ours and its limits are known */
 	bool is_other; /* its version is not ours */
 	bool has_node;
+	bool is_ending; /* it has announced its end: losses.why */
+	struct recorder_losses losses;
 	u64 since_wall_ns; /* up or down since */
 	u64 heard_wall_ns, watched_wall_ns;
 	u64 cpu_ns; /* CPU time that it and those before it have reported */
@@ -33,6 +42,9 @@ void recorder_link_fini(struct recorder_link *r);
 /* Takes the channel to a recorder that has just started. */
 void recorder_link_attach(struct recorder_link *r, int sock);
 void recorder_link_detach(struct recorder_link *r);
+
+/* The recorder has ended: counts it. Detach it then. */
+void recorder_link_count_loss(struct recorder_link *r);
 
 /*
  * Receives one message. 0: it was about the node, and is taken. 1: r->message is for somebody else,

@@ -266,18 +266,17 @@ void sessions_message(struct sessions *all, const struct control_message *m, int
 		session_answer(s, 0, "");
 		take_part(s, &m->part, fd);
 	} else {
-		end(s, m->ended.err, m->ended.why, 0);
+		end(s, m->ended.err, m->ended.why, m->ended.is_cut ? -ECONNRESET : 0);
 	}
 	all->sv->changed |= CHANGED_SESSIONS;
 }
 
-void sessions_lost_recorder(struct sessions *all)
+void sessions_lost_recorder(struct sessions *all, const char *why)
 {
 	for (size_t i = 0; i < all->list.nr; i++) {
 		struct session *s = all->list.at[i];
 		if (!s->is_ended)
-			end(s, s->is_known ? 0 : -EPIPE,
-			    "The recorder ended before the recording did.", -ECONNRESET);
+			end(s, s->is_known ? 0 : -EPIPE, why, -ECONNRESET);
 	}
 }
 

@@ -41,7 +41,7 @@ int sessions_discard(struct session *s);
 void sessions_message(struct sessions *all, const struct control_message *m, int fd);
 
 /* The channel has ended: keeps the parts of the recordings that ran. */
-void sessions_lost_recorder(struct sessions *all);
+void sessions_lost_recorder(struct sessions *all, const char *why);
 
 /* Deadlines; call it some times a second. */
 void sessions_tick(struct sessions *all);

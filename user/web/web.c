@@ -45,8 +45,11 @@ static void lose_recorder(struct web *w, const char *why)
 		return;
 	if (sessions_at(w->sv.sessions, 0))
 		log_warn("%s; recordings that ran are kept as they are", why);
+	auto_free char *announced =
+		w->sv.recorder.is_ending ? xstrdup(w->sv.recorder.losses.why) : NULL;
 	recorder_link_detach(&w->sv.recorder);
-	sessions_lost_recorder(w->sv.sessions);
+	sessions_lost_recorder(w->sv.sessions,
+			       announced ?: "The recorder ended before the recording did.");
 	w->sv.changed |= CHANGED_NODE | CHANGED_JVMS;
 }
 
@@ -119,9 +122,10 @@ static int take_message(struct service *sv, int fd)
 
 static u32 change_of(u32 kind)
 {
-	return kind == CONTROL_NODE || kind == CONTROL_CAPS ? CHANGED_NODE
-	       : kind == CONTROL_JVMS                       ? CHANGED_JVMS
-							    : 0;
+	return kind == CONTROL_NODE || kind == CONTROL_CAPS || kind == CONTROL_RESTART
+		       ? CHANGED_NODE
+	       : kind == CONTROL_JVMS ? CHANGED_JVMS
+				      : 0;
 }
 
 static void receive(struct web *w)
@@ -139,6 +143,8 @@ static void receive(struct web *w)
 			err = take_message(&w->sv, fd);
 		if (!err)
 			continue;
+		if (err == -EPIPE)
+			recorder_link_count_loss(r);
 		lose_recorder(w, r->is_other     ? "the recorder is of another version"
 				 : err == -EPIPE ? "the recorder has ended"
 						 : "the recorder sent an invalid message");
@@ -159,6 +165,7 @@ static void take_channel(struct web *w)
 		w->is_over = true;
 		return;
 	}
+	receive(w); /* the last parts of a recorder that has ended */
 	lose_recorder(w, "another channel to the recorder was opened");
 	recorder_link_attach(&w->sv.recorder, sock);
 }

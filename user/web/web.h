@@ -35,9 +35,10 @@ struct web_asks {
 };
 
 struct web_options {
-	int listen_fd;  /* bound and listening; TCP or a unix socket */
-	int control_fd; /* SOCK_SEQPACKET to the supervisor, see below */
-	int dir;        /* the store's directory */
+	int listen_fd;   /* bound and listening; TCP or a unix socket */
+	int control_fd;  /* SOCK_SEQPACKET to the supervisor, see below */
+	u64 nr_restarts; /* web processes of this daemon before this one */
+	int dir;         /* the store's directory */
 	struct store_limits limits;
 	const char *prefix;         /* of all paths, "" or "/profiles" */
 	const char *operator_token; /* what a login needs; 32 bytes or more */

@@ -27,6 +27,9 @@ function showHealth() {
 	$('banner').hidden = isUp;
 	$('excluded').textContent = node.excluded.map(e => `${e.comm} (PID ${e.pid}): ${e.why}`).join(' ');
 	$('excluded').hidden = !node.excluded.length;
+	const { restarts, restarted_ms, restart_why } = recorder, wasRestarted = isUp && Date.now() - restarted_ms < 3600e3;
+	$('restarts').textContent = wasRestarted ? `${restart_why} ${day(restarted_ms)} ${clock(restarted_ms, true)}${restarts > 1 ? `, ${number(restarts)} times in all` : ''}. Recordings that ran then are shorter.` : '';
+	$('restarts').hidden = !wasRestarted;
 	$('disk').textContent = node.store.error && `${node.store.error} This began ${day(node.store.error_since_ms).toLowerCase()} ${clock(node.store.error_since_ms, true)}.`;
 	$('disk').hidden = !node.store.error;
 	$('banner').textContent = isUp ? '' : `The recorder has been down since ${day(recorder.since_ms).toLowerCase()} ${clock(recorder.since_ms, true)}. It restarts by itself. Profiles can be read meanwhile.`;
