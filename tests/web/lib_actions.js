@@ -113,4 +113,18 @@ const pickLabel = async (page, chip, value) => {
 	await page.keyboard.press('Escape');
 };
 
-module.exports = { SMALL, asText, centre, clickOn, colours, labelledPage, notedPage, pickLabel, plain, randomStacks, search, text, widest, zoomed };
+// Opens the menu of a chip and clicks its items one after another.
+async function fromMenu(page, chip, ...items) {
+	await page.click(chip);
+	for (const item of items)
+		await page.click(`#menu button:has-text("${item}")`);
+}
+// Switches one of the things to hide on or off.
+async function switchHidden(page, name) {
+	await page.click('#filter');
+	await page.click(`#menu [data-toggle="${name}"]`);
+	await page.keyboard.press('Escape');
+}
+const namesOfLegend = async (page) => (await text(page, 'legend')).replace(/ (?:[<>] )?[\d.]+ %/g, '');
+
+module.exports = { SMALL, asText, centre, clickOn, colours, fromMenu, labelledPage, namesOfLegend, notedPage, pickLabel, plain, randomStacks, search, switchHidden, text, widest, zoomed };

@@ -22,6 +22,7 @@ class App {
 		this.search = new Search(profile.names);
 		this.nameSize = this.search.size;
 		this.table = new MethodTable(profile, this.painter.texts, (...row) => this.pickMethod(...row));
+		this.table.onSort = (order) => this.note({ order });
 		this.table.isPicked = (method) => this.outlined === this.table.name[method];
 		this.tip = new Tip();
 		this.details = new Details(this);
@@ -38,7 +39,7 @@ class App {
 		this.stretch = 1;
 		const title = titleOf(profile);
 		this.title = title || document.title;
-		document.title = title ? `${title} - sysflame` : document.title;
+		document.title = title ? `${visible(title)} - sysflame` : document.title;
 		this.state = null;
 	}
 
@@ -47,6 +48,7 @@ class App {
 			fillCoverage(this);
 		this.listen();
 		this.apply(this.addressed());
+		this.restoreSelection();
 		// The table of a large profile is computed after the first picture.
 		requestAnimationFrame(() => setTimeout(() => {
 			if (!this.hasTable) {
@@ -81,6 +83,7 @@ class App {
 		state.panel = state.panel || PANELS.find((panel) => panel === preferences.get('panel')) || (innerWidth <= 700 ? 'flame' : 'both');
 		state.isFlipped = state.isFlipped === null ? preferences.get('flip') === '1' : state.isFlipped;
 		this.setDefaults(state);
+		this.table.setOrder(state.order);
 		this.state = state;
 		this.transform(state);
 		this.show(old);
@@ -344,8 +347,16 @@ class App {
 		if ('colour' in part && !part.hidden && part.colour !== this.state.colour)
 			state.hidden = [];
 		this.hideTip();
+		if ('link' in part || 'panel' in part || 'isUp' in part)
+			state.selection = '';
 		this.apply(state);
-		const { hash, left, whole } = writeHash(state), kept = left && { whole }, depth = (history.state && history.state.depth) || 0;
+		this.writeAddress(isStep);
+		tellFrame(this);
+		return this.settle();
+	}
+
+	writeAddress(isStep) {
+		const { hash, left, whole } = writeHash(this.state), kept = left && { whole }, depth = (history.state && history.state.depth) || 0;
 		try {
 			if (isStep)
 				history.pushState({ depth: depth + 1, ...kept }, '', hash);
@@ -357,8 +368,29 @@ class App {
 		if (left && left !== this.leftOut)
 			this.say(`The address is too short for ${left}. This tab remembers, a link does not.`, true);
 		this.leftOut = left;
+	}
+
+	// A part of the state that is already shown.
+	note(part) {
+		Object.assign(this.state, part);
+		this.writeAddress(false);
 		tellFrame(this);
-		return this.settle();
+	}
+
+	// Selects what the address says: a frame of the picture, or a method.
+	restoreSelection() {
+		const { view, state: { selection }, profile, table, layout } = this, [link, ...parts] = selection.split('~'), name = parts.join('~');
+		if (!name)
+			return;
+		const node = link && !view.isSandwich ? view.nodeOf(link) : -1, box = layout.boxes.find((one) => one.node === node && !one.fog), index = link ? -1 : profile.names.findIndex((one) => nameStart(one) === name);
+		if (box && nameStart(nameText(view, node)) === name) {
+			this.selected = box;
+			this.details.showBox(box);
+		} else if (index >= 0 && table.name.includes(index)) {
+			this.outlined = index;
+			this.details.show(table.name.indexOf(index));
+		}
+		this.repaint();
 	}
 
 	zoomTo(node) {
@@ -386,6 +418,7 @@ class App {
 		this.outlined = this.table.name[method];
 		this.details.show(method);
 		this.say(`${name} is outlined`);
+		this.note({ selection: `~${nameStart(name)}` });
 		this.repaint();
 	}
 
@@ -561,7 +594,7 @@ class App {
 			fillLegend(this);
 		if (HAS_DIFF && this.isOther('verdict', [tree.diff, state.own]))
 			fillVerdict(this);
-		if (state.panel === 'tree' && this.isOther('calltree', [view, tree.total, tree.diff, zoom]))
+		if (state.panel === 'tree' && this.isOther('calltree', [view, tree.total, tree.diff, zoom, search.marks]))
 			this.callTree.show();
 		if (isTable && this.isOther('table', [tree.total, marks, hidden, state.colour, state.own, painter.isDark, tree.diff, state.isMine]))
 			fillTable(this, marks);
@@ -577,7 +610,7 @@ class App {
 	// Announces a text to screen readers. `isShown` also shows it to everyone for a moment.
 	say(text, isShown = false) {
 		const live = $('live');
-		live.textContent = text;
+		live.textContent = visible(text);
 		live.classList.toggle('toast', isShown);
 		clearTimeout(this.toastTimer);
 		this.toastTimer = setTimeout(() => live.classList.remove('toast'), TOAST_MS);

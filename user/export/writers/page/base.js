@@ -1,13 +1,17 @@
 // Shared by all other files: elements, numbers as text, kinds of frames.
 const $ = (id) => document.getElementById(id);
 
+// Names may hold characters that turn the direction of the text around them; they are shown by their numbers.
+const TURNS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
+const visible = (text) => (TURNS.test(text) ? text.replace(new RegExp(TURNS, 'g'), (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`) : text);
+
 // An element with text. Names reach the page only through this function and through fillText.
 function element(tag, className, text) {
 	const e = document.createElement(tag);
 	if (className)
 		e.className = className;
 	if (text !== undefined)
-		e.textContent = text;
+		e.textContent = visible(String(text));
 	return e;
 }
 
@@ -49,6 +53,12 @@ function percent(part, whole) {
 	if (p >= 99.995 && part < whole)
 		return '> 99.99 %';
 	return p > 1e-9 && p < 0.005 ? '< 0.01 %' : `${p.toFixed(2)} %`;
+}
+
+// For places with little room: 14 %, 1.6 %.
+function roughly(part, whole) {
+	const p = whole ? part / whole * 100 : 0;
+	return !p ? '0 %' : p < 0.05 ? '< 0.1 %' : p < 9.95 ? `${p.toFixed(1)} %` : p >= 99.5 && part < whole ? '> 99 %' : `${Math.round(p)} %`;
 }
 
 function scaled(value, steps, base, digits) {

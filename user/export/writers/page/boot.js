@@ -3,8 +3,8 @@
 (async function () {
 	// There is nothing to lay out until the profile is decoded; start.js shows the page.
 	document.body.hidden = true;
-	if (typeof DecompressionStream === 'undefined')
-		throw new Error('This browser is too old: it has no DecompressionStream. Chrome 80, Firefox 113, Safari 16.4 and newer ones have it. A static picture works everywhere: sysflame report FILE -o FILE.svg');
+	if (typeof DecompressionStream === 'undefined' || !Object.hasOwn)
+		throw new Error('This browser is too old: it has no DecompressionStream or no Object.hasOwn. Chrome 93, Firefox 113, Safari 16.4 and newer ones have both. A static picture works everywhere: sysflame report FILE -o FILE.svg');
 	const bytes = armourBytes(document.getElementById('packed').textContent);
 	const [script, style, body] = (await unpacked(bytes).text()).split('\f');
 	const add = (tag, text) => document.body.append(Object.assign(document.createElement(tag), { textContent: text }));

@@ -1,5 +1,6 @@
 // The call tree as text: what the picture shows, for keyboards and screen readers. Rows are made when they open.
 const KIDS_SHOWN = 100;
+const HITS_OPEN = 20;
 const MOST_OF = 0.9; // of a row's weight
 const INDENT = 12, INDENT_MOST = 25; // px of a level; levels
 
@@ -28,13 +29,33 @@ class CallTree {
 		this.box.replaceChildren(top);
 		top.tabIndex = 0;
 		this.expand(top);
+		this.openHits();
 		if (hasFocus)
 			top.focus();
+	}
+
+	// Opens the way to the heaviest hits of a search.
+	openHits() {
+		const { search, tree, view, zoom } = this.app;
+		if (!search.marks || view !== tree)
+			return;
+		for (const hit of heaviest(search.whole.hits, tree.total).slice(0, HITS_OPEN)) {
+			const path = [];
+			for (let node = hit; node >= 0 && node !== zoom; node = view.parentOf(node))
+				path.unshift(node);
+			for (const node of [zoom, ...path.slice(0, -1)]) {
+				const row = [...this.box.children].find((one) => one.node === node && !one.more);
+				if (row && row.getAttribute('aria-expanded') === 'false')
+					this.open(row);
+			}
+		}
 	}
 
 	row(view, node, level, place, nr) {
 		const row = element('div', 'treerow'), name = element('span', 'name', view.nameOf(node) < 0 ? 'all' : this.app.painter.texts.forms(view.nameOf(node)).texts[0]);
 		const isLeaf = !view.children(node, 0).list.length;
+		const { marks } = this.app.search;
+		row.classList.toggle('hit', Boolean(marks && view.nameOf(node) >= 0 && marks[view.nameOf(node)]));
 		row.setAttribute('role', 'treeitem');
 		row.setAttribute('aria-level', level);
 		row.setAttribute('aria-posinset', place);
@@ -75,12 +96,17 @@ class CallTree {
 	// Opens a row, and the rows below it along the path that nearly all samples take.
 	expand(row) {
 		while (row.getAttribute('aria-expanded') === 'false') {
-			const rows = this.kids(row);
-			row.after(...rows);
+			const rows = this.open(row);
 			if (this.app.view.totalOf(rows[0].node) < MOST_OF * this.app.view.totalOf(row.node))
 				return;
 			[row] = rows;
 		}
+	}
+
+	open(row) {
+		const rows = this.kids(row);
+		row.after(...rows);
+		return rows;
 	}
 
 	collapse(row) {

@@ -1,9 +1,18 @@
 // Transforms as chips in the toolbar, the form that edits one, and the menu of a frame.
 function fillChips(app) {
 	const { transforms } = app.state;
-	fillToggles(app);
-	refill($('transforms'), ...transforms.map((t, i) => {
-		if (app.toggles.some((toggle) => isOf(toggle, t) && isOn(toggle, transforms)))
+	app.toggles = app.toggles || usefulToggles(app.original);
+	const isToggle = (t) => app.toggles.some((toggle) => isOf(toggle, t) && isOn(toggle, transforms)), hides = app.toggles.filter((toggle) => isOn(toggle, transforms)).map((toggle) => {
+		const chip = element('span', 'chip transform'), cut = element('button', 'cut', '\u00d7');
+		chip.title = toggle.title;
+		chip.dataset.toggle = toggle.name;
+		cut.setAttribute('aria-label', `Show again: ${toggle.name}`);
+		cut.addEventListener('click', () => switchToggle(app, toggle));
+		chip.append(element('span', '', `hide ${toggle.name}`), cut);
+		return chip;
+	});
+	refill($('transforms'), ...hides, ...transforms.map((t, i) => {
+		if (isToggle(t))
 			return '';
 		const chip = element('span', 'chip transform'), edit = element('button'), cut = element('button', 'cut', '\u00d7');
 		const what = t.what || 'all', error = app.transformErrors[i];
@@ -31,8 +40,7 @@ const addTransform = (app, verb, what, to = '') => setTransforms(app, app.state.
 
 function verbMenu(app, button) {
 	openMenu(button, Object.entries(VERBS).map(([verb, { long }]) => menuItem(long, '', null,
-		() => transformForm(app, button, { verb, what: '', to: '', isOff: false }, app.state.transforms.length)))
-		.concat(element('hr'), menuItem('Presets \u2026', '', null, () => presetMenu(app, button))));
+		() => transformForm(app, button, { verb, what: '', to: '', isOff: false }, app.state.transforms.length))));
 }
 
 function field(label, value) {
@@ -146,9 +154,9 @@ function frameMenu(app, box, at) {
 		...space,
 		element('hr'),
 		...['filter', 'remove', 'focus', 'drop', 'above', 'below', 'recursion', 'gaps'].map((verb) => closing(VERBS[verb].long, '', () => addTransform(app, verb, exact))),
-		closing('Replace \u2026', '', () => transformForm(app, $('addtransform'), { verb: 'replace', what: plainName(name), to: '', isOff: false }, app.state.transforms.length)),
-		closing('Join such frames \u2026', '', () => transformForm(app, $('addtransform'), { verb: 'join', what: exactly, to: app.painter.texts.short(view.nameOf(node)), isOff: false }, app.state.transforms.length)),
-		closing('Fold from it \u2026', '', () => transformForm(app, $('addtransform'), { verb: 'fold', what: exactly, to: '', isOff: false }, app.state.transforms.length)),
+		closing('Replace \u2026', '', () => transformForm(app, $('filter'), { verb: 'replace', what: plainName(name), to: '', isOff: false }, app.state.transforms.length)),
+		closing('Join such frames \u2026', '', () => transformForm(app, $('filter'), { verb: 'join', what: exactly, to: app.painter.texts.short(view.nameOf(node)), isOff: false }, app.state.transforms.length)),
+		closing('Fold from it \u2026', '', () => transformForm(app, $('filter'), { verb: 'fold', what: exactly, to: '', isOff: false }, app.state.transforms.length)),
 	]);
 }
 

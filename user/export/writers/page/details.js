@@ -74,7 +74,7 @@ class Details {
 		const { first, last } = merged.grouped(0), nr = merged.groups.total.subarray(first, last).filter((weight) => weight > 0).length;
 		for (let i = 0; i < Math.min(nr, NEIGHBOURS); i++) {
 			const id = merged.child(0, first + i), item = element('li'), b = element('button');
-			b.title = merged.names[merged.nameOf(id)].slice(0, 1000);
+			b.title = visible(merged.names[merged.nameOf(id)].slice(0, 1000));
 			b.append(element('span', '', this.app.painter.texts.short(merged.nameOf(id))), element('small', '', percent(merged.totalOf(id), total)));
 			b.addEventListener('click', () => this.show(merged.methodOf(id)));
 			item.append(b);

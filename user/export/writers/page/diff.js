@@ -9,23 +9,22 @@ const DIFF_MODES = [
 ];
 
 // Buttons and chips of a comparison.
-function showDiffControls({ profile, tree, state }, chip) {
+function showDiffControls({ profile, tree, state }) {
 	const isDiff = isComparison(profile) || Boolean(tree.choice.versus);
 	document.body.classList.toggle('compared', isDiff);
 	$('modes').hidden = !isDiff;
-	$('norm').hidden = $('abs').hidden = !tree.diff;
 	for (const b of document.querySelectorAll('[data-mode]'))
 		press(b, Number(b.dataset.mode) === (state.mode > 2 ? state.mode - 2 : state.mode));
-	chip('norm', state.isNormalised ? 'shares' : 'counts');
-	chip('abs', state.isAbsolute ? 'the whole' : 'each frame');
 }
 
-function listenDiff(app, on) {
+function listenDiff(app) {
 	for (const b of document.querySelectorAll('[data-mode]'))
 		b.addEventListener('click', () => app.change({ mode: Number(b.dataset.mode) }, true));
-	on('norm', () => app.change({ isNormalised: !app.state.isNormalised }));
-	on('abs', () => app.change({ isAbsolute: !app.state.isAbsolute }));
 }
+
+// The items of a comparison in the menu of the view.
+const diffItems = (app, item) => [item('Compare shares of the whole, not counts', '', app.state.isNormalised, () => app.change({ isNormalised: !app.state.isNormalised })),
+	item('Colour by the change of the whole, not of each frame', '', app.state.isAbsolute, () => app.change({ isAbsolute: !app.state.isAbsolute }))];
 
 // How frames of a comparison look: coloured by the change, outlined if gone, hatched if new.
 function diffColour(painter, diff, node) {

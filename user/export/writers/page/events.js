@@ -4,6 +4,10 @@ function layoutHeight(app) {
 	return Math.max(app.painter.height, app.layout.rows.length * ROW);
 }
 
+const NAMED_MOST = 20, NAMED_LEAST = 40; // px
+
+const isAllRecursion = ({ verb, what, isOff }) => verb === 'recursion' && !what && !isOff;
+
 // Printing uses the light colours and all rows, up to the maximum height of a canvas.
 const PRINT_ROWS = 400;
 
@@ -20,6 +24,7 @@ Object.assign(App.prototype, {
 			const before = { layout: this.layout, zoom: this.zoom };
 			this.hideTip(true);
 			this.apply(this.addressed());
+			this.restoreSelection();
 			tellFrame(this);
 			this.move(before);
 		});
@@ -61,15 +66,14 @@ Object.assign(App.prototype, {
 		for (const b of document.querySelectorAll('button[data-panel]'))
 			b.addEventListener('click', () => this.setPanel(b.dataset.panel));
 		for (const b of document.querySelectorAll('[data-direction]'))
-			b.addEventListener('click', () => this.change({ isUp: b.dataset.direction === 'up' }, true));
+			b.addEventListener('click', () => this.setDirection(b.dataset.direction === 'up'));
 		if (HAS_DIFF)
-			listenDiff(this, on);
+			listenDiff(this);
 		for (const b of HAS_JVM ? $('whose').children : [])
 			b.addEventListener('click', () => this.change({ isMine: b.dataset.mine === '1' }));
 		on('options', (b) => optionsMenu(this, b));
-		on('colour', (b) => colourMenu(this, b));
 		on('type', (b) => typeMenu(this, b));
-		on('addtransform', (b) => verbMenu(this, b));
+		on('filter', (b) => filterMenu(this, b));
 		on('export', (b) => exportMenu(this, b));
 		on('theme', () => this.toggleTheme());
 		on('help', showKeys);
@@ -209,6 +213,10 @@ Object.assign(App.prototype, {
 		this.selected = box;
 		this.outlined = -1;
 		this.details.showBox(box);
+		// The nodes of a sandwich have no links.
+		const { view } = this, selection = box && !box.fog && !view.isSandwich ? `${view.linkOf(box.node)}~${nameStart(nameText(view, box.node))}` : '';
+		if (selection !== this.state.selection)
+			this.note({ selection });
 		if (box && !box.fog)
 			this.say(`${nameText(this.view, box.node)}, ${amount(this.view.totalOf(box.node), this.view.unit)}, ${percent(this.view.totalOf(box.node), this.tree.total[0])}`);
 		this.repaint();
@@ -248,10 +256,11 @@ Object.assign(App.prototype, {
 			0: () => this.zoomTo(this.view.root),
 			n: () => this.nextHit(1),
 			N: () => this.nextHit(-1),
-			r: () => this.change({ isUp: !this.state.isUp }, true),
+			r: () => this.setDirection(!this.state.isUp),
 			i: () => this.flip(),
 			c: () => this.toggleChains(),
 			a: () => this.change({ isPathOpen: !this.state.isPathOpen }),
+			R: () => this.toggleRecursion(),
 			s: () => this.change({ byName: !this.state.byName }),
 			h: () => this.toggleTime(),
 			H: () => this.change({ isHeat: !this.state.isHeat }),
@@ -276,11 +285,11 @@ Object.assign(App.prototype, {
 		};
 	},
 
-	// A search is not a step: it stays.
+	// A search is not a step: it stays. A range that was cleared does not come back.
 	back() {
-		const { query, isRegex, isExact, isWord } = this.state;
+		const { query, isRegex, isExact, isWord, time } = this.state, none = time ? {} : { time: null, versus: null };
 		if (history.state && history.state.depth > 0) {
-			addEventListener('popstate', () => this.change({ query, isRegex, isExact, isWord }), { once: true });
+			addEventListener('popstate', () => this.change({ query, isRegex, isExact, isWord, ...none }), { once: true });
 			history.back();
 		} else {
 			this.zoomTo(this.view.root);
@@ -333,11 +342,36 @@ Object.assign(App.prototype, {
 		this.change({ collapse: !this.state.collapse });
 	},
 
+	hasRecursion() {
+		return this.state.transforms.some(isAllRecursion);
+	},
+
+	toggleRecursion() {
+		const { transforms } = this.state, rest = transforms.filter((t) => !isAllRecursion(t));
+		setTransforms(this, rest.length < transforms.length ? rest : transforms.concat({ verb: 'recursion', what: '', to: '', isOff: false }));
+	},
+
 	toggleTime() {
 		this.isTimeHidden = !this.isTimeHidden;
 		if (HAS_TIME && this.isTimeHidden && this.state.time)
 			this.say('The strip stays while a range is chosen.', true);
 		this.timeline.update();
+	},
+
+	// Bottom-up, a picture of many methods has room for few names: it opens as a tree of text.
+	setDirection(isUp) {
+		const { panel } = this.state, picture = this.pictureBefore;
+		this.pictureBefore = null;
+		if (!isUp) {
+			this.change({ isUp, panel: panel === 'tree' && picture || panel }, true);
+			return;
+		}
+		const { self } = this.tree.hotMethods(), { width } = this.painter, whole = this.tree.total[0], isShown = panel === 'both' || panel === 'flame';
+		const nr = self.filter((weight) => weight > 0).length, nrNamed = self.filter((weight) => weight * width >= NAMED_LEAST * whole).length, isTree = isShown && nr >= NAMED_MOST && nrNamed < NAMED_MOST;
+		this.pictureBefore = isTree ? panel : null;
+		this.change({ isUp, panel: isTree ? 'tree' : panel }, true);
+		if (isTree)
+			this.say(`As text: the picture has room for ${plural(nrNamed, 'name')} of ${count(nr)}. Flame shows it.`, true);
 	},
 
 	toggleSandwich() {

@@ -12,8 +12,8 @@ function titleOf({ meta, labels }) {
 
 // Shows the facts of the whole file for the chosen event, and how much of it was selected.
 function fillHeader(app) {
-	const { compared, title } = app, { meta, selfs, nodes } = app.original, { type } = app.state, { name, unit } = meta.types[type], isDiff = isComparison(app.original);
-	const facts = [name.replace(isDiff ? / after$/ : '', '')].filter((what) => what !== unit), total = type ? selfs[type].reduce((a, b) => a + b, 0) : nodes.total[0];
+	const { compared, title } = app, { meta } = app.original, { type } = app.state, { name, unit } = meta.types[type], isDiff = isComparison(app.original);
+	const facts = [name.replace(isDiff ? / after$/ : '', '')].filter((what) => what !== unit), total = wholeOf(app.original, type);
 	if (meta.duration_ns > 0)
 		facts.push(`${(meta.duration_ns / 1e9).toFixed(1)} s`);
 	if (HAS_DIFF && isDiff)
@@ -24,10 +24,21 @@ function fillHeader(app) {
 		facts.push(`host ${meta.host}`);
 	if (meta.target && targetText(meta.target) !== title)
 		facts.push(targetText(meta.target));
-	$('title').textContent = $('title').title = title;
-	$('facts').textContent = facts.join(' \u00b7 ');
+	$('title').textContent = $('title').title = visible(title);
+	$('facts').textContent = visible(facts.join(' \u00b7 '));
 	$('canvas').setAttribute('aria-label', `Flame graph: ${title}, ${facts.join(', ')}`);
 }
+
+// What transforms, labels and times leave out of the header's amount.
+function fillHidden(app) {
+	const { original, compared, tree, state: { type } } = app, out = $('hiddensays'), { unit } = original.meta.types[type];
+	const isDiff = isComparison(original), sides = !HAS_DIFF || !isDiff ? [[wholeOf(original, type), tree.diff ? 0 : tree.total[0]]] : tree.diff ? [[compared.whole.before, tree.diff.whole.before], [compared.whole.after, tree.diff.whole.after]] : [];
+	const hidden = sides.map(([all, shown]) => all - (unit === 'samples' ? Math.round(shown) : shown));
+	out.hidden = Boolean(HAS_DIFF && tree.diff && !isDiff) || !hidden.some((weight) => weight > 0);
+	out.textContent = out.hidden ? '' : `${sides.map(([all], i) => `${amount(hidden[i], unit)} (${roughly(hidden[i], all)})`).join(' \u2192 ')} hidden`;
+}
+
+const wholeOf = ({ selfs, nodes }, type) => (type ? selfs[type].reduce((a, b) => a + b, 0) : nodes.total[0]);
 
 // The weight of samples whose leaf has no name. In a comparison both sides count.
 function countUnnamed(app) {

@@ -21,11 +21,14 @@ function weighValues(app, d) {
 const isShownDim = (dim) => !dim.isNumeric && dim.name !== 'jvm' && dim.name !== 'stack' && dim.values.length > 1;
 const plurals = (word) => (/s$/.test(word) ? `${word}es` : `${word}s`);
 
-// Adds a chip for every dimension with several values.
+// Processes and threads always have a chip, others when they are limited; else the filter menu has them.
+const hasChip = ({ state }, { name }, d) => name === 'process' || name === 'thread' || state.picked[d].length > 0;
+
+// Adds a chip for a dimension with several values.
 function fillDims(app) {
 	const { state, profile } = app, { labels } = profile, dims = labels && labels.ofType[state.type] ? labels.dims : [];
 	$('dims').replaceChildren(...dims.map((dim, d) => {
-		if (!isShownDim(dim) || d >= DIMS_MOST)
+		if (!isShownDim(dim) || d >= DIMS_MOST || !hasChip(app, dim, d))
 			return '';
 		const picked = state.picked[d], chip = element('button', 'chip menu'), name = middle(dim.values[picked[0]] || '(none)', CHIP_LETTERS);
 		const isExcept = state.except.includes(d), nr = isExcept ? dim.values.length - picked.length : picked.length;
@@ -109,7 +112,7 @@ function labelMenu(app, button, d) {
 			b.addEventListener('click', run);
 			return b;
 		};
-		item.title = row.text;
+		item.title = visible(row.text);
 		item.setAttribute('role', 'checkbox');
 		part.append(item, extra('only', () => pick(row.values, false), `Only ${row.text}`), extra('except', () => pick([...new Set([...(isExcept ? picked[d] : []), ...row.values])], true), `All except ${row.text}`));
 		if (row.kids && !row.isHead) {

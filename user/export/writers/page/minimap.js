@@ -30,7 +30,6 @@ class Minimap {
 		const was = !this.canvas.hidden, from = was ? MINIMAP_UNTIL : MINIMAP_FROM;
 		const isShown = this.app.layout.rows.length * ROW > this.height() * from && this.app.painter.width + (was ? STRIP : 0) > 500;
 		this.canvas.hidden = !isShown;
-		this.image = null;
 		$('flame').classList.toggle('high', isShown);
 		return was !== isShown;
 	}
@@ -70,7 +69,8 @@ class Minimap {
 		if (this.canvas.hidden)
 			return;
 		const box = $('scroll'), { painter } = this.app, c = this.canvas.getContext('2d'), height = this.height(), all = box.scrollHeight;
-		if (!this.image)
+		const { app } = this, { layout, state } = app;
+		if (app.isOther('minimap', [layout, app.tree.diff, state.colour, state.own, state.isFlipped, state.isAbsolute, painter.isDark, height, painter.width, devicePixelRatio]))
 			this.paintRows(height);
 		c.putImageData(this.image, 0, 0);
 		c.lineWidth = 1.5;

@@ -76,6 +76,7 @@ const GENERIC = /^(run|call|invoke\w*|apply|accept|doFilter|service|process|exec
 
 // The forms of a name from the longest to the shortest, and the one for columns.
 function shorten(name) {
+	name = visible(name);
 	if (name.length > LONGEST)
 		name = `${name.slice(0, LONGEST)}\u2026`;
 	if (/^[[(<]/.test(name))

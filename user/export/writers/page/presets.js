@@ -49,21 +49,41 @@ function usefulToggles({ frames, names, meta }) {
 	return TOGGLES.filter(({ name }) => has[name] ?? isJvm).map((toggle) => (toggle.without && !hasStates ? { ...toggle, list: toggle.without } : toggle));
 }
 
-function fillToggles(app) {
-	const { transforms } = app.state;
-	app.toggles = app.toggles || usefulToggles(app.original);
-	refill($('toggles'), ...app.toggles.map((toggle) => {
-		const b = element('button', '', toggle.name), on = isOn(toggle, transforms);
-		b.title = toggle.title;
-		press(b, on);
-		b.addEventListener('click', () => {
-			const others = transforms.filter((t) => !isOf(toggle, t)), list = on ? [] : unpackPreset(toggle.list);
-			// Frames that are dropped first would be missed by the others.
-			setTransforms(app, toggle.list[0][0] === 'drop' ? others.concat(list) : list.concat(others));
+function switchToggle(app, toggle) {
+	const { transforms } = app.state, others = transforms.filter((t) => !isOf(toggle, t)), list = isOn(toggle, transforms) ? [] : unpackPreset(toggle.list);
+	// Frames that are dropped first would be missed by the others.
+	setTransforms(app, toggle.list[0][0] === 'drop' ? others.concat(list) : list.concat(others));
+}
+
+// The items of the filter menu. The shares of a large profile follow when the menu is open.
+function toggleItems(app, button) {
+	return app.toggles.map((toggle, i) => {
+		const item = menuItem(`Hide ${toggle.name}`, '', isOn(toggle, app.state.transforms), () => {
+			switchToggle(app, toggle);
+			filterMenu(app, button);
+			$('menu').querySelectorAll('button')[i].focus();
 		});
-		return b;
-	}));
-	$('toggles').hidden = !$('toggles').children.length;
+		item.dataset.toggle = toggle.name;
+		item.title = toggle.title;
+		setTimeout(() => item.isConnected && (item.lastChild.textContent = toggleShare(app, toggle)));
+		return item;
+	});
+}
+
+// The share of the whole profile that a toggle hides: of stacks, or of the self weight of frames.
+function toggleShare({ original, state: { type } }, { list }) {
+	const [[verb, what]] = list, self = original.selfs[type];
+	if (verb === 'remove') {
+		const { hit, all } = reachOf(original, type, verb, what);
+		return roughly(hit, all);
+	}
+	const { kinds } = compileWhat(what), { nodes: { frame }, frames: { kind } } = original;
+	let hit = 0, all = 0;
+	for (let i = 0; i < self.length; i++) {
+		all += self[i];
+		hit += i && kinds.includes(kind[frame[i]]) ? self[i] : 0;
+	}
+	return roughly(hit, all);
 }
 
 function presetMenu(app, button) {

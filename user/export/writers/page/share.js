@@ -49,7 +49,7 @@ function pageText({ state, block, before }) {
 // The view as SVG with title, legend and all rows. Every box has its name and numbers as title.
 function drawing(app) {
 	const { view, painter, state, title } = app, layout = app.layoutOf(Infinity), rows = layout.rows.length, height = rows * ROW + DRAWING_HEAD + DRAWING_FOOT, { width } = painter;
-	const escape = (text) => text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd').replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+	const escape = (text) => visible(text).replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd').replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 	const write = (x, y, text, fill = painter.text) => `<text x="${x.toFixed(2)}" y="${y}" fill="${fill}">${escape(text)}</text>`;
 	const parts = [`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui,sans-serif" font-size="12"><rect width="100%" height="100%" fill="${painter.bg}"/>\n`,
 		`<text x="${PAD}" y="17" font-size="14" font-weight="600" fill="${painter.text}">${escape(title)}</text>`, write(PAD, 35, $('facts').textContent, painter.fg2)];

@@ -51,6 +51,8 @@ function readHash(text, most = HASH_MOST) {
 		isPathOpen: flag('a', false),
 		isLined: HAS_LINES && flag('lines', false),
 		isMine: flag('mine', false),
+		order: /^-?(self|total|name|change|totalChange)$/.test(get.get('o')) ? get.get('o') : '',
+		selection: (get.get('sel') || '').slice(0, 2000),
 		pan: part(get.get('x')),
 		own: get.has('own') ? get.get('own').slice(0, 2000) : null,
 		hidden: list('hide'),
@@ -78,7 +80,7 @@ function readTransforms(text) {
 }
 
 // The parts that may be too long for an address.
-const LONG_PARTS = { z: 'the zoom', q: 'the search', f: 'the method', t: 'the transforms' };
+const LONG_PARTS = { z: 'the zoom', sel: 'the selection', q: 'the search', f: 'the method', t: 'the transforms' };
 
 // `s` is a state as readHash returns it. Writes only values other than the defaults. If the text is too long,
 // the longest parts are omitted; `left` names them, and `whole` has everything.
@@ -104,6 +106,8 @@ function writeHash(s) {
 	set('a', '1', s.isPathOpen);
 	set('lines', '1', s.isLined);
 	set('mine', '1', s.isMine);
+	set('o', s.order);
+	set('sel', s.selection);
 	set('x', s.pan && s.pan.map((p) => p.toFixed(7).replace(/\.?0+$/, '')).join('-'));
 	set('own', s.own, s.own !== null);
 	set('hide', s.hidden.join());

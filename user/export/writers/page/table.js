@@ -31,6 +31,8 @@ class MethodTable {
 		this.onPick = onPick;
 		this.dotOf = () => '';
 		this.sortBy = 'self';
+		this.asked = ''; // the order that the user or a link chose
+		this.onSort = () => {};
 		this.isReversed = false;
 		this.at = -1; // the row that the keyboard selects
 		this.setProfile(profile);
@@ -77,6 +79,24 @@ class MethodTable {
 		this.sortBy = column;
 		if (this.methods)
 			this.sort();
+		this.asked = `${this.isReversed ? '-' : ''}${column}`;
+		this.onSort(this.asked);
+	}
+
+	// `order`: a column, with a "-" if the order is reversed; "" for the usual one.
+	setOrder(order) {
+		if (order === this.asked)
+			return;
+		this.asked = order;
+		this.takeOrder();
+		if (this.methods)
+			this.sort();
+	}
+
+	takeOrder() {
+		const usual = this.diff ? 'change' : 'self', column = this.asked.replace('-', ''), isKnown = column && (this.diff || !/change/i.test(column));
+		this.sortBy = isKnown ? column : usual;
+		this.isReversed = Boolean(isKnown) && this.asked[0] === '-';
 	}
 
 	// `marks`: a byte per name, or null. `isHidden` returns whether a method is left out; null if none is.
@@ -86,11 +106,12 @@ class MethodTable {
 		this.whole = view.totalOf(view.root);
 		this.marks = marks;
 		this.isHidden = isHidden;
-		if (HAS_DIFF && !this.diff !== !view.diff) {
-			this.sortBy = view.diff ? 'change' : 'self';
-			showHeads(Boolean(view.diff));
-		}
+		const wasDiff = this.diff;
 		this.diff = HAS_DIFF && view.diff;
+		if (HAS_DIFF && !wasDiff !== !this.diff) {
+			this.takeOrder();
+			showHeads(Boolean(this.diff));
+		}
 		if (isNew)
 			this.weigh();
 		this.sort();
@@ -123,6 +144,7 @@ class MethodTable {
 			if (head.dataset.sort === this.sortBy)
 				head.parentNode.setAttribute('aria-sort', (this.sortBy === 'name') !== this.isReversed ? 'ascending' : 'descending');
 		}
+		$('rows').setAttribute('aria-rowcount', this.order.length + 1);
 		$('rowspace').style.height = `${this.order.length * TABLE_ROW}px`;
 		this.paint();
 	}
@@ -175,7 +197,8 @@ class MethodTable {
 		row.id = `row${i}`;
 		row.classList.toggle('at', i === this.at);
 		row.setAttribute('role', 'row');
-		row.title = this.profile.names[this.name[m]].slice(0, 1000);
+		row.setAttribute('aria-rowindex', i + 2);
+		row.title = visible(this.profile.names[this.name[m]].slice(0, 1000));
 		cell.append(colourDot(this.dotOf(m, this.name[m], this.kind[m])), this.texts.short(this.name[m]));
 		own.style.backgroundSize = `${this.most ? Math.round(self[m] / this.most * 60) : 0}px 2px`;
 		row.append(cell, ...(HAS_DIFF && this.diff ? comparedCells(this.diff, m) : [own, element('div', 'num', percent(total[m], this.whole))]));
@@ -255,7 +278,7 @@ function showWhose(packages, isMine) {
 	$('whose').hidden = !packages.length;
 	for (const b of $('whose').children)
 		press(b, (b.dataset.mine === '1') === isMine);
-	$('whose').lastChild.title = `Only methods of ${packages.join(', ')} (colour > My packages changes them)`;
+	$('whose').lastChild.title = `Only methods of ${packages.join(', ')} (View > Colour > My packages changes them)`;
 }
 
 // The methods of all code, or of the user's own.

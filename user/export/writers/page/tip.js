@@ -57,7 +57,7 @@ function tableOf(rows) {
 	for (const cells of rows) {
 		const row = table.insertRow();
 		for (const text of cells)
-			row.insertCell().textContent = text;
+			row.insertCell().textContent = visible(text);
 	}
 	return table;
 }

@@ -60,8 +60,28 @@ function menuKeys(e) {
 	e.stopPropagation();
 }
 
+// Types that only count the samples behind another type's weights are not offered, as in count_is_only of
+// user/profile/count.h.
+function shownTypes({ profile: { meta: { types } }, state }) {
+	const isCount = ({ name, unit }) => unit === 'samples' && name.endsWith('-samples') && types.some((t) => t.unit !== unit && `${t.name}-samples` === name);
+	return [...types.keys()].filter((i) => i === state.type || !isCount(types[i]));
+}
+
 function typeMenu(app, button) {
-	openMenu(button, app.profile.meta.types.map((t, i) => closing(t.name, t.unit, () => app.change({ type: i }), i === app.state.type)));
+	const { types } = app.profile.meta;
+	openMenu(button, shownTypes(app).map((i) => closing(types[i].name, types[i].unit, () => app.change({ type: i }), i === app.state.type)));
+}
+
+// What hides: toggles with their shares, labels without a chip, transforms.
+function filterMenu(app, button) {
+	const { labels } = app.profile, dims = HAS_LABELS && labels && labels.ofType[app.state.type] ? labels.dims : [];
+	openMenu(button, [
+		...toggleItems(app, button), ...(app.toggles.length ? [element('hr')] : []),
+		...(HAS_LABELS ? dims.flatMap((dim, d) => (isShownDim(dim) && d < DIMS_MOST && !hasChip(app, dim, d) ? [menuItem(`${dim.name} \u2026`, `all ${dim.values.length}`, null, () => labelMenu(app, button, d))] : [])) : []),
+		closing('Collapse all recursion', 'R', () => app.toggleRecursion(), app.hasRecursion()),
+		menuItem('Transform \u2026', '', null, () => verbMenu(app, button)),
+		menuItem('Presets \u2026', '', null, () => presetMenu(app, button)),
+	]);
 }
 
 function colourMenu(app, button) {
@@ -71,6 +91,8 @@ function colourMenu(app, button) {
 function optionsMenu(app, button) {
 	const { state } = app, item = (text, key, isOn, run) => closing(text, key, run, isOn);
 	openMenu(button, [
+		...(app.tree.diff ? [] : [menuItem(`Colour: ${COLOUR_NAMES[state.colour]} \u2026`, '', null, () => colourMenu(app, button))]),
+		...(HAS_DIFF && app.tree.diff ? diffItems(app, item) : []),
 		item('Fold chains of equal weight if rows do not fit', 'c', state.collapse, () => app.toggleChains()),
 		item('Ancestors of the zoom as rows', 'a', state.isPathOpen, () => app.change({ isPathOpen: !state.isPathOpen })),
 		item('Root at the bottom', 'i', state.isFlipped, () => app.flip()),
@@ -130,7 +152,7 @@ function fillLegend(app) {
 		return;
 	}
 	if (palette.categories || state.colour === 'owner') {
-		refill($('legend'), ...palette.legend(tree).map((c) => legendItem(app, c.category, c.name, `${c.name}: ${percent(c.weight, tree.total[0])} of self`, c.colour)));
+		refill($('legend'), ...palette.legend(tree).map((c) => legendItem(app, c.category, c.name, c.weight, c.colour)));
 		return;
 	}
 	if (state.colour === 'self') {
@@ -139,15 +161,16 @@ function fillLegend(app) {
 	}
 	const { kinds, isUsed } = tree.hotMethods();
 	refill($('legend'), ...[8, 1, 2, 3, 9, 4, 5, 6, 7, 10, 0].filter((kind) => isUsed[kind]).map((kind) =>
-		legendItem(app, kind, KINDS[kind].name, `${KINDS[kind].long}: ${percent(kinds[kind], tree.total[0])} of self`, kindColour(kind))));
+		legendItem(app, kind, KINDS[kind].name, kinds[kind], kindColour(kind), KINDS[kind].long)));
 }
 
-function legendItem(app, category, name, title, colour) {
+function legendItem(app, category, name, weight, colour, long = name) {
+	const whole = app.tree.total[0];
 	const b = element('button');
 	b.dataset.kind = category;
-	b.title = `${title}. Click to fade these frames`;
+	b.title = `${long}: ${percent(weight, whole)} of self. Click to fade these frames`;
 	press(b, !app.state.hidden.includes(category));
-	b.append(colourDot(colour), name);
+	b.append(colourDot(colour), name, ' ', element('small', '', roughly(weight, whole)));
 	b.addEventListener('click', () => {
 		const { hidden } = app.state;
 		app.change({ hidden: hidden.includes(category) ? hidden.filter((k) => k !== category) : hidden.concat(category) });
@@ -164,7 +187,7 @@ function fillCrumbs(app) {
 	const shown = path.length > CRUMBS_SHOWN + 1 ? [path[0], ...path.slice(-CRUMBS_SHOWN)] : path;
 	refill($('crumbs'), ...(zoom === view.root ? [] : shown.map((node) => {
 		const b = element('button', '', node === view.root ? 'all' : app.painter.texts.short(view.nameOf(node)));
-		b.title = nameText(view, node).slice(0, 1000);
+		b.title = visible(nameText(view, node).slice(0, 1000));
 		b.addEventListener('click', () => app.zoomTo(node));
 		return b;
 	})));
@@ -181,6 +204,7 @@ const KEYS = [
 	['n  N', 'next, previous hit, the heaviest first'],
 	['r', 'bottom-up: who called the code that ran'],
 	['i', 'root on top or at the bottom'],
+	['R', 'collapse all recursion'],
 	['s', 'siblings by width or by name'],
 	['w', 'sandwich: callers and callees of the selected frame, or of the hottest'],
 	['h  H', 'strip of time on or off; as a heat map'],
@@ -218,15 +242,14 @@ function showControls(app) {
 	}
 	const chip = (id, text) => $(id).querySelector('b').textContent = text;
 	const type = profile.meta.types[state.type];
-	chip('colour', COLOUR_NAMES[state.colour]);
-	$('colour').hidden = Boolean(app.tree.diff);
 	chip('type', type.name);
-	$('type').hidden = profile.meta.types.length < 2 || isComparison(profile);
+	$('type').hidden = shownTypes(app).length < 2 || isComparison(profile);
 	if (HAS_DIFF)
-		showDiffControls(app, chip);
+		showDiffControls(app);
 	if (HAS_LABELS)
 		fillDims(app);
 	fillChips(app);
+	fillHidden(app);
 	const isEmpty = app.tree.isEmpty();
 	$('message').hidden = !isEmpty;
 	if (isEmpty)
