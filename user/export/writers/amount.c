@@ -44,7 +44,12 @@ void amount_add(struct str *out, u64 value, const char *unit)
 
 void share_add(struct str *out, u64 part, u64 whole)
 {
-	str_addf(out, "%.2f %%", whole ? 100.0 * (double)part / (double)whole : 0.0);
+	double share = whole ? 100.0 * (double)part / (double)whole : 0.0;
+
+	if (part && share < 0.005)
+		str_add(out, "< 0.01 %");
+	else
+		str_addf(out, "%.2f %%", share);
 }
 
 /* The length in bytes of the text direction mark at `s`; 0 if there is none. */

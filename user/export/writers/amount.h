@@ -11,7 +11,7 @@
  */
 void amount_add(struct str *out, u64 value, const char *unit);
 
-/* Appends 12.345 of 100 as "12.35 %"; 0 of 0 is 0. */
+/* Appends 12.345 of 100 as "12.35 %"; 1 of a million is "< 0.01 %"; 0 of 0 is 0. */
 void share_add(struct str *out, u64 part, u64 whole);
 
 /*
