@@ -36,7 +36,7 @@ void api_health(struct request *q)
 	auto_str struct str text = { 0 };
 
 	if (!r->is_up || r->is_ending) {
-		reply_error(q, ERROR_RECORDER_DOWN, NULL,
+		reply_error(q, ERROR_RECORDER_DOWN, NULL, "%s",
 			    r->is_other    ? "The recorder is of another version."
 			    : r->is_ending ? r->losses.why
 					   : "There is no recorder.");
