@@ -51,28 +51,6 @@ static void messages_survive_encoding(void **state)
 	assert_memory_equal(out.chunk.data, "bytes", 5);
 	message_fini(&out);
 
-	static struct fleet_task_node nodes[FLEET_TASK_NODES];
-	for (u32 i = 0; i < FLEET_TASK_NODES; i++) {
-		nodes[i] = (struct fleet_task_node){ .node = "n", .size = 1 + i };
-		memset(nodes[i].labels, 'x', sizeof(nodes[i].labels) - 1);
-	}
-	m = (struct fleet_message){ .kind = MESSAGE_TASK,
-				    .task = { .nodes = nodes, .nr_nodes = FLEET_TASK_NODES } };
-	roundtrip(&m, &out);
-	assert_int_equal(out.task.nr_nodes, FLEET_TASK_NODES);
-	assert_memory_equal(out.task.nodes, nodes, sizeof(nodes));
-	message_fini(&out);
-
-	char failed[2][64] = { "n7", "n8" };
-	m = (struct fleet_message){
-		.kind = MESSAGE_MERGED,
-		.merged = { .node = "agg", .size = 5, .failed = failed, .nr_failed = 2 }
-	};
-	roundtrip(&m, &out);
-	assert_int_equal(out.merged.nr_failed, 2);
-	assert_string_equal(out.merged.failed[1], "n8");
-	message_fini(&out);
-
 	m = (struct fleet_message){ .kind = MESSAGE_STOP };
 	roundtrip(&m, &out);
 	assert_false(out.control.has_id);
