@@ -185,6 +185,9 @@ static void say_ready(void *ctx)
 		return;
 	}
 	listening_address(&s->socket, s->prefix, " below ", &address);
+	if (s->uid == WEB_UID)
+		log_info("there is no user " WEB_USER ": the web process runs as the user %u",
+			 s->uid);
 	log_info("sysflame serves %s%s", address.at,
 		 s->socket.is_loopback ? "" : "; it can be reached from other machines");
 	log_info("the login address: sysflame serve --link --dir %s", s->dir);
@@ -245,7 +248,6 @@ static int take_own_user(struct serve *s)
 		return EXIT_USAGE;
 	}
 	s->uid = s->gid = WEB_UID;
-	log_info("there is no user " WEB_USER ": the web process runs as the user %u", s->uid);
 	return 0;
 }
 
