@@ -114,7 +114,7 @@ json_t *fleet_json_request(const struct controller *c)
 
 	for (size_t i = 0; i < s.nodes->nodes.nr && i < FLEET_JSON_NODES; i++)
 		json_array_append_new(nodes, node_json(&rows[i]));
-	return json_pack("{s:s,s:i,s:i,s:o,s:o,s:s,s:s,s:I,s:i,s:i,s:o}", "phase", phases[s.phase],
+	return json_pack("{s:s,s:i,s:i,s:o,s:o,s:s,s:s,s:I,s:i,s:o}", "phase", phases[s.phase],
 			 "wave", (int)s.wave + 1, "nr_waves", (int)s.nr_waves, "counts",
 			 counts_json(&s), "estimate", estimate_json(&s), "stopped", s.stopped ?: "",
 			 "error", s.error ?: "", "total", (json_int_t)total, "nr_nodes",
