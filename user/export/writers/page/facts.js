@@ -93,8 +93,9 @@ function fillAlerts(app) {
 	}
 	// Parts of a recording have notes of their own: the shares of one are not those of the whole.
 	const lines = [...byText].map(([general, { nr, value, text }]) => `${count(value)} ${nr > 1 ? general : text}`);
-	$('alerts').textContent = lines.join('\n');
-	$('alerts').hidden = !lines.length;
+	const coverage = [...$('alerts').querySelectorAll('.coverage')];
+	$('alerts').replaceChildren(lines.join('\n'), ...coverage);
+	$('alerts').hidden = !lines.length && !coverage.length;
 }
 
 // The samples of these label sets: how many, and how many lack callers or may lack a frame. null if the
