@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The notes of a profile of which only some processes are wanted. What is counted by sample is
- * counted again for them. The other notes are those of the whole node, and say so.
+ * Limits a profile to some of its processes. The notes that count samples are counted again from
+ * the samples that stay. Other notes, as losses, are known for the whole node only: their keys get
+ * the prefix "node_".
  */
 #pragma once
 

@@ -24,7 +24,7 @@
 #define HEADERS_MAX       (32u << 10)       /* bytes; of a reply as well */
 #define IDLE_S            15                /* without a byte */
 #define REQUEST_NS        (15 * NS_PER_SEC) /* for all of a request but its body */
-/* Of TLS 1.2 only ciphers that authenticate what they encrypt, and with keys of the connection. */
+/* TLS 1.2 only with AEAD ciphers and forward secrecy: no CBC, no RSA key exchange. */
 #define TLS_VERSIONS       "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-MAC-ALL:+AEAD:-RSA"
 #define BODY_BYTES_PER_SEC (64u << 10) /* a body that arrives more slowly is given up */
 

@@ -119,9 +119,8 @@ function countSelected(app, sets, notes) {
 	return sum.samples ? sum : null;
 }
 
-// The notes on what is shown: { notes, whole, name }. What is counted by sample is counted for the processes, threads
-// and times that the chips leave. The other numbers are then those of `whole`: this profile, or its node if the profile
-// itself is a selection.
+// Splits the notes into `notes`, the counts of the samples that the chips leave, and `whole`, the numbers that are known
+// only for the whole profile, or for its whole node if the profile holds some of the node's processes. `name` says which.
 function selectNotes(app, notes) {
 	const sets = HAS_LABELS && !isComparison(app.original) && notes.has('samples') && app.setsOf(app.state), own = sets && countSelected(app, sets, notes);
 	const isOfNode = (key) => key.startsWith(OF_NODE), plain = [...notes].filter(([key]) => !isOfNode(key));

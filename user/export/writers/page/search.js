@@ -1,8 +1,8 @@
 // Search: the names that match, and the share of samples with such a name on the stack.
 const SLOWEST_MS = 2000;
 
-// The regular expressions whose matches count: the text itself, and what it says as an expression. `why` says what
-// is wrong with it as an expression.
+// A search finds its text literally and, if `isRegex`, as a regular expression too: one RegExp for each way. If the text
+// is no valid expression, `why` is the engine's message.
 function compileSearch(text, isRegex, isExact, isWord) {
 	text = text.replace(/[\ud800-\udbff]$/, ''); // of a character that the search box cut in two
 	const flags = isExact || /[A-Z]/.test(text.replace(/\\./g, '')) ? 'u' : 'iu', found = { literal: literalPattern(text, flags, isWord), pattern: null, why: '' };
