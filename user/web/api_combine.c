@@ -188,7 +188,10 @@ static u64 length_ms(const struct range *r)
 	return r->to_ms - r->from_ms;
 }
 
-/* Both sides to whole steps of the larger step. Sides of equal length stay equally long. */
+/*
+ * Widens the sides that are ranges to whole steps of the larger step; stored profiles have none.
+ * Sides of equal length stay equally long.
+ */
 static void widen_sides(struct comparison *c)
 {
 	struct range *before = &c->sides[0].range, *after = &c->sides[1].range;
@@ -200,8 +203,9 @@ static void widen_sides(struct comparison *c)
 		u64 own_ms = side->fd < 0 ? range_step_ms(c->q->service, &side->range) : 0;
 		step_ms = step_ms > own_ms ? step_ms : own_ms;
 	}
-	range_round(before, step_ms);
-	range_round(after, step_ms);
+	for (size_t i = 0; i < ARRAY_SIZE(c->sides); i++)
+		if (c->sides[i].fd < 0)
+			range_round(&c->sides[i].range, step_ms);
 	if (are_equal && length_ms(before) < length_ms(after))
 		before->to_ms = before->from_ms + length_ms(after);
 	else if (are_equal)

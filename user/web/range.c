@@ -70,8 +70,6 @@ u64 range_step_ms(struct service *sv, const struct range *r)
 
 void range_round(struct range *r, u64 step_ms)
 {
-	if (!step_ms) /* profiles have no steps */
-		return;
 	r->from_ms -= r->from_ms % step_ms;
 	r->to_ms += (step_ms - r->to_ms % step_ms) % step_ms;
 }
