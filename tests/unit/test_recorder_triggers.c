@@ -171,6 +171,20 @@ static void a_rule_on_lost_samples_holds_between_slices(void **state)
 	assert_string_equal(fired, "lost 50 % of the samples lost, over 5 for 30 s, in the node");
 }
 
+/* Continuous profiling is off for ten minutes: nobody knows whether the rule held then. */
+static void time_without_slices_is_none_in_which_a_rule_holds(void **state)
+{
+	struct world *w = *state;
+	char fired[256] = "";
+
+	use(w, DROPS);
+	assert_int_equal(nr_fired_in(w, 1, 25, fired), 0);
+	for (u64 s = 25; s < 600; s++)
+		triggers_tick(w->t, (100 + s) * NS_PER_SEC, 200, 200, &w->out);
+	assert_int_equal(nr_fired_in(w, 600, 629, fired), 0);
+	assert_int_equal(nr_fired_in(w, 629, 650, fired), 1);
+}
+
 static void a_rule_that_is_read_again_goes_on(void **state)
 {
 	struct world *w = *state;
@@ -222,6 +236,7 @@ int main(void)
 		cmocka_unit_test(a_wrong_rule_is_refused_with_its_line_and_reason),
 		cmocka_unit_test(values_are_what_grew_between_two_readings),
 		test_in_world(a_rule_on_lost_samples_holds_between_slices),
+		test_in_world(time_without_slices_is_none_in_which_a_rule_holds),
 		test_in_world(a_rule_that_is_read_again_goes_on),
 		test_in_world(the_quota_of_a_rule_outlasts_a_change_of_its_condition),
 		cmocka_unit_test(the_kernels_files_are_read),

@@ -254,6 +254,140 @@ static void covered_time_is_that_of_the_slices_at_any_step(void **state)
 	remove_place(&p);
 }
 
+/* A number below `max`, the same in every run. */
+static u64 draw(u64 *seed, u64 max)
+{
+	*seed ^= *seed << 13;
+	*seed ^= *seed >> 7;
+	*seed ^= *seed << 17;
+	return *seed % max;
+}
+
+/* Slices of a constant use, of which some are missing, short or doubled by a clock set back. */
+static u64 add_random_slices(struct store *s, struct slice_writer *w, u64 *seed, u64 ppm)
+{
+	u64 nr = 0;
+
+	for (u64 at = START_NS; at < START_NS + 2 * HOUR_NS; at += SLICE_NS) {
+		u64 kind = draw(seed, 8);
+		const struct store_use use = { "cpu", "shop", SLICE_NS / 1000000 * ppm };
+		if (kind == 0) /* a long gap */
+			at += draw(seed, 120) * SLICE_NS;
+		for (u64 i = 0; i < (kind == 1 ? 2 : kind > 1); i++, nr++)
+			assert_int_equal(add_record(s, w, at, 1, &use, ppm ? 1 : 0), 0);
+	}
+	return nr;
+}
+
+/* The mean of each step that has slices is the use, and mean x covered time = total. */
+static void check_means(struct store *s, u64 nr, u64 ppm, u32 max_steps)
+{
+	const struct store_strip_query q = { START_NS, START_NS + 2 * HOUR_NS, "cpu", max_steps };
+	struct store_strip strip;
+	u64 covered = 0, total = 0;
+
+	assert_int_equal(store_strip(s, &q, &strip), 0);
+	for (u64 i = 0; i < strip.nr_steps; i++) {
+		covered += strip.covered.at[i];
+		total += strip.all.at[i];
+		assert_int_equal(strip.all.at[i], strip.covered.at[i] / 1000000 * ppm);
+	}
+	assert_true(covered <= nr * SLICE_NS);
+	assert_int_equal(total, covered / 1000000 * ppm);
+	store_strip_fini(&strip);
+}
+
+/* What is covered and what is not add up to the range. */
+static void check_gaps(struct store *s, u64 from, u64 to, bool has_doubles)
+{
+	struct store_coverage c;
+	u64 missing = 0, last = from;
+
+	assert_int_equal(store_coverage(s, from, to, &c), 0);
+	vec_each(gap, &c.gaps) {
+		assert_true(gap->from_ns >= last && gap->to_ns > gap->from_ns && gap->to_ns <= to);
+		missing += gap->to_ns - gap->from_ns;
+		last = gap->to_ns;
+	}
+	if (has_doubles)
+		assert_true(c.covered_ns + missing >= to - from);
+	else
+		assert_int_equal(c.covered_ns + missing, to - from);
+	store_coverage_fini(&c);
+}
+
+static void mean_times_covered_time_is_the_total(void **state)
+{
+	static const u32 max_steps[] = { 720, 97, 12, 1 };
+	static const u64 days[] = { 0, 2, 7 }; /* not thinned, by minute, by 10 minutes */
+	const struct store_limits limits = { .keep_10s_ns = 2 * DAY_NS,
+					     .keep_1min_ns = 7 * DAY_NS };
+	u64 seed = 20261128;
+
+	for (u64 round = 0; round < 6; round++) {
+		u64 ppm = round ? draw(&seed, 1000000) : 0; /* an idle node is covered, too */
+		struct place p = new_place();
+		struct store *s = open_with(&p, &limits);
+		struct slice_writer *w = slice_writer_new();
+		u64 nr = add_random_slices(s, w, &seed, ppm);
+		check_gaps(s, START_NS, START_NS + 2 * HOUR_NS, true);
+		for (size_t i = 0; i < ARRAY_SIZE(days); i++) {
+			u64 now = START_NS + 3 * HOUR_NS + days[i] * DAY_NS;
+			for (int k = 0; k < 6; k++)
+				store_tick(s, now);
+			thin_all(s, now);
+			for (size_t k = 0; k < ARRAY_SIZE(max_steps); k++)
+				check_means(s, nr, ppm, max_steps[k]);
+		}
+		store_close(s);
+		slice_writer_free(w);
+		remove_place(&p);
+	}
+}
+
+static void a_gap_says_since_when_and_why(void **state)
+{
+	struct place p = new_place();
+	struct store *s = open_store(&p);
+	struct slice_writer *w = slice_writer_new();
+	u64 from = START_NS + 12 * SLICE_NS, to = START_NS + 18 * SLICE_NS;
+	struct store_coverage c;
+
+	for (u64 i = 0; i < 30; i++)
+		if (i < 10 || i >= 20)
+			assert_int_equal(add_slice(s, w, START_NS + i * SLICE_NS, 1), 0);
+	store_note_pause(s, START_NS + 10 * SLICE_NS - 1, "too dear");
+	store_note_pause(s, START_NS + 15 * SLICE_NS, "too dear");
+	store_note_pause(s, START_NS + 20 * SLICE_NS, "");
+	check_gaps(s, START_NS, START_NS + 30 * SLICE_NS, false);
+	check_gaps(s, START_NS - 5 * SLICE_NS, START_NS + 33 * SLICE_NS, false);
+	assert_int_equal(store_coverage(s, from, to, &c), 0);
+	assert_int_equal(c.covered_ns, 0);
+	assert_int_equal(c.gaps.nr, 1);
+	assert_int_equal(c.gaps.at[0].from_ns, from);
+	assert_int_equal(c.gaps.at[0].to_ns, to);
+	assert_int_equal(c.gaps.at[0].since_ns, START_NS + 10 * SLICE_NS);
+	assert_string_equal(c.gaps.at[0].why, "too dear");
+	store_coverage_fini(&c);
+
+	/* Before the first slice there is no reason. */
+	assert_int_equal(store_coverage(s, START_NS - HOUR_NS, START_NS, &c), 0);
+	assert_int_equal(c.gaps.nr, 1);
+	assert_int_equal(c.gaps.at[0].since_ns, 0);
+	assert_string_equal(c.gaps.at[0].why, "");
+	store_coverage_fini(&c);
+	store_close(s);
+
+	assert_int_equal(unlinkat(p.dir, "index.db", 0), 0);
+	s = open_store(&p);
+	assert_int_equal(store_coverage(s, from, to, &c), 0);
+	assert_non_null(strstr(c.gaps.at[0].why, "the index was lost"));
+	store_coverage_fini(&c);
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
 static void totals_are_equal_before_and_after_thinning(void **state)
 {
 	const struct store_limits limits = { .keep_10s_ns = 2 * DAY_NS,
@@ -558,6 +692,8 @@ int main(void)
 		cmocka_unit_test(retention_and_strip_over_thirty_days),
 		cmocka_unit_test(constant_use_has_no_peaks),
 		cmocka_unit_test(covered_time_is_that_of_the_slices_at_any_step),
+		cmocka_unit_test(mean_times_covered_time_is_the_total),
+		cmocka_unit_test(a_gap_says_since_when_and_why),
 		cmocka_unit_test(totals_are_equal_before_and_after_thinning),
 		cmocka_unit_test(an_hour_that_changed_meanwhile_is_not_replaced),
 		cmocka_unit_test(an_hour_that_cannot_be_read_holds_up_no_other),

@@ -85,6 +85,52 @@ static void a_range_off_the_grid_has_whole_slices_and_says_so(void **state)
 	assert_int_equal(number_in(&a, "step_ms"), 2 * SLICE_MS);
 }
 
+/* Ten minutes with slices in the first 60 s and the last 60 s, or in all. */
+static void send_holed(struct world *w, struct slice_writer *writer, u64 first, bool is_holed)
+{
+	for (u64 i = 0; i < 60; i++) {
+		u64 begin = (first + i * SLICE_MS) * NS_PER_MS;
+		if (!is_holed || i < 6 || i >= 54)
+			send_slice(w, writer, begin, begin + SLICE_MS * NS_PER_MS, 100);
+	}
+}
+
+static void missing_time_is_said_and_scaled(void **state)
+{
+	struct world *w = *state;
+	struct slice_writer *writer = slice_writer_new();
+	unsigned long long first = (time_wall_ns() / NS_PER_MS - 3600 * 1000) / SLICE_MS * SLICE_MS;
+	unsigned long long second = first + 60 * SLICE_MS;
+	auto_answer struct answer a = { 0 };
+	auto_free char *last = xasprintf("GET /api/v1/slices?from_ms=%llu&to_ms=%llu&steps=1",
+					 second + 59 * SLICE_MS, second + 60 * SLICE_MS);
+	auto_free char *strip =
+		xasprintf("GET /api/v1/slices?from_ms=%llu&to_ms=%llu&steps=1", first, second);
+	auto_free char *hole =
+		xasprintf("GET /s/%llu-%llu/page", first + 20 * SLICE_MS, first + 30 * SLICE_MS);
+
+	send_holed(w, writer, first, true);
+	send_holed(w, writer, second, false);
+	slice_writer_free(writer);
+	await_text(w, last, "\"service\":\"main\"", &a);
+
+	/* Both use 10 ns per second. */
+	unsigned long long id = (unsigned long long)compare(w, first, 0, 60, 60, 120);
+	auto_free char *what = xasprintf("GET /p/%llu/download?format=collapsed", id);
+	auto_free char *facts = xasprintf("GET /api/v1/profiles/%llu", id);
+	ask(w, what, BEARER, &a);
+	assert_string_equal(a.body, "main 6000 6000\n");
+	await_text(w, facts, "480 s of 600 s have no slices", &a);
+
+	ask(w, strip, BEARER, &a);
+	assert_non_null(strstr(a.body, "\"covered_ms\":[120000]"));
+	assert_non_null(strstr(a.body, "\"gaps\":[{"));
+	ask(w, hole, BEARER, &a);
+	assert_int_equal(a.status, 400);
+	assert_non_null(strstr(a.body, "There are no slices from "));
+	assert_non_null(strstr(a.body, "There were none since "));
+}
+
 /* "07:10:00–", as in the name of a range. */
 static char *beginning(u64 ms)
 {
@@ -132,6 +178,7 @@ int main(void)
 		IN_A_WORLD(ranges_that_are_compared_keep_their_lengths),
 		IN_A_WORLD(compared_ranges_are_named_by_their_times),
 		IN_A_WORLD(a_range_off_the_grid_has_whole_slices_and_says_so),
+		IN_A_WORLD(missing_time_is_said_and_scaled),
 		IN_A_WORLD(the_strip_of_a_time_too_far_away_is_refused),
 	};
 

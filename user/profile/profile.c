@@ -428,6 +428,7 @@ void profile_empty(struct profile *p)
 		free(n->text);
 	}
 	p->notes.nr = 0;
+	p->covered_ns = 0;
 }
 
 void profile_own_frames(struct profile *p)

@@ -58,6 +58,7 @@ struct profile {
 	VEC(struct weight) weights; /* at most one per (node, labels, type) */
 	VEC(struct note) notes;
 	u64 start_wall_ns, duration_ns; /* start and length of the recording; 0 if unknown */
+	u64 covered_ns;                 /* of slices: the time that they cover; 0 if unknown */
 	u64 slot_ns;         /* width of a time slot; 0 if the profile does not keep time */
 	double rate_hz;      /* samples per second and CPU; 0 if not sampled by time */
 	char *host, *target; /* never NULL, may be "" */

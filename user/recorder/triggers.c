@@ -13,9 +13,10 @@
 #include "base/time.h"
 #include "recorder/trigger_value.h"
 
-#define EVERY_NS NS_PER_SEC
-#define DAY_NS   (24 * 3600 * NS_PER_SEC)
-#define SUBJECTS 512 /* of a rule: JVMs that it watches */
+#define EVERY_NS  NS_PER_SEC
+#define UNREAD_NS (30 * NS_PER_SEC) /* slices come every 10 s */
+#define DAY_NS    (24 * 3600 * NS_PER_SEC)
+#define SUBJECTS  512 /* of a rule: JVMs that it watches */
 
 /* A JVM, group or the node, as a rule sees it. */
 struct subject {
@@ -24,6 +25,7 @@ struct subject {
 	u64 at_ns;    /* of `last` */
 	u64 since_ns; /* the rule holds since; 0: it does not */
 	u64 seen_ns;
+	bool is_unread; /* there are no slices: at_ns moves on */
 };
 
 struct watched {
@@ -161,6 +163,16 @@ static bool may_fire(struct look *l)
 	return l->now_ns >= w->rests_until_ns && w->nr_today < w->rule.quota;
 }
 
+/* Nobody knows whether the rule holds in a time without slices. */
+static void wait_for_news(struct subject *s, u64 now_ns)
+{
+	s->is_unread |= now_ns - s->at_ns > UNREAD_NS;
+	if (!s->is_unread)
+		return;
+	s->at_ns = now_ns;
+	s->since_ns = 0;
+}
+
 /* `counters` are of a subject now. */
 static void judge(struct look *l, const struct trigger_target *target,
 		  const struct trigger_counters *counters)
@@ -171,8 +183,11 @@ static void judge(struct look *l, const struct trigger_target *target,
 	if (!s)
 		return;
 	s->seen_ns = l->now_ns;
-	if (s->at_ns && trigger_waits(l->w->rule.what, &s->last, counters))
+	if (s->at_ns && trigger_waits(l->w->rule.what, &s->last, counters)) {
+		wait_for_news(s, l->now_ns);
 		return;
+	}
+	s->is_unread = false;
 	bool is_over =
 		s->at_ns &&
 		trigger_value(l->w->rule.what, &s->last, counters, l->now_ns - s->at_ns, &value) &&

@@ -30,6 +30,14 @@ static const char *const migrations[] = {
 	"  PRIMARY KEY (time_ns, event, service)) WITHOUT ROWID;"
 	"INSERT INTO uses_of_events SELECT time_ns, 'cpu', service, cpu_ns FROM uses;"
 	"DROP TABLE uses; ALTER TABLE uses_of_events RENAME TO uses;",
+	"CREATE TABLE pauses (at_ns INTEGER PRIMARY KEY, why TEXT);"
+	"CREATE TABLE coverage (begin_ns INTEGER PRIMARY KEY, end_ns INTEGER, covered_ns INTEGER);"
+	/* Only use that was thinned begins at full minutes, and is that of a minute or of 10. */
+	"INSERT INTO coverage SELECT time_ns, time_ns + ns, ns FROM (SELECT time_ns,"
+	"  min(ifnull(lead(time_ns) OVER (ORDER BY time_ns) - time_ns, 10000000000),"
+	"      CASE WHEN time_ns % 600000000000 = 0 THEN 600000000000"
+	"           WHEN time_ns % 60000000000 = 0 THEN 60000000000 ELSE 10000000000 END) AS ns"
+	"  FROM (SELECT DISTINCT time_ns FROM uses));",
 };
 
 #define VERSION ((u64)ARRAY_SIZE(migrations))

@@ -13,6 +13,9 @@
 #include "store/profiles.h"
 #include "store/slices.h"
 
+#define LOST_INDEX \
+	"the index was lost, so the use of this time is unknown; its ranges can be opened"
+
 /* Lists a profile by what its name says. */
 static int list_unlisted(struct store *s, const char *name)
 {
@@ -61,11 +64,18 @@ static int list_hour(struct store *s, const char *name)
 		return 0;
 	if (!hour) /* of a machine without a clock; 0 is no hour in the index */
 		return unlinkat(s->slices, name, 0) ? -errno : 0;
-	return index_run(s->db,
-			 "INSERT INTO hours (hour, size_bytes, first_ns, is_sealed)"
-			 " VALUES (?, ?, ?, 0) ON CONFLICT DO UPDATE"
-			 " SET size_bytes = excluded.size_bytes",
-			 "iii", hour, file_size(s->slices, name), hour * HOUR_NS);
+	int err = index_run(
+		s->db,
+		"INSERT OR IGNORE INTO pauses SELECT ?1 * ?2, '" LOST_INDEX "' WHERE ?1 NOT IN"
+		" (SELECT hour FROM hours) UNION SELECT (?1 + 1) * ?2, '' WHERE ?1 NOT IN"
+		" (SELECT hour FROM hours)",
+		"ii", hour, (u64)HOUR_NS);
+	return err
+		       ?: index_run(s->db,
+				    "INSERT INTO hours (hour, size_bytes, first_ns, is_sealed)"
+				    " VALUES (?, ?, ?, 0) ON CONFLICT DO UPDATE"
+				    " SET size_bytes = excluded.size_bytes",
+				    "iii", hour, file_size(s->slices, name), hour * HOUR_NS);
 }
 
 static int check_hour(struct store *s, u64 hour, bool was_sealed)
@@ -109,7 +119,11 @@ static int reconcile_hours(struct store *s)
 		       ?: index_run(s->db,
 				    "DELETE FROM uses WHERE time_ns / ? NOT IN (SELECT hour FROM "
 				    "hours)",
-				    "i", HOUR_NS);
+				    "i", HOUR_NS)
+			       ?: index_run(s->db,
+					    "DELETE FROM coverage WHERE begin_ns / ? NOT IN"
+					    " (SELECT hour FROM hours)",
+					    "i", HOUR_NS);
 }
 
 int store_reconcile(struct store *s)

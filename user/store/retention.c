@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/file.h"
+#include "store/covered.h"
 #include "store/files.h"
 #include "store/profiles.h"
 #include "store/slices.h"
@@ -143,7 +144,8 @@ static int add_up(struct store *s, u64 from_ns, u64 end_ns, u64 step_ns)
 				"INSERT INTO uses (time_ns, event, service, value)"
 				" SELECT time_ns, event, service, value FROM thinned",
 				"");
-	return err ? err : index_run(s->db, "DROP TABLE temp.thinned", "");
+	err = err ?: index_run(s->db, "DROP TABLE temp.thinned", "");
+	return err ?: covered_thin(s, from_ns, end_ns, step_ns);
 }
 
 /* Thins the use that is older than `end_ns` and not yet thinned. */
@@ -183,9 +185,9 @@ static void upkeep(struct store *s, u64 now_ns)
 		thin_uses(s, tens, 10 * MINUTE_NS);
 	if (l->keep_10s_ns)
 		thin_uses(s, minutes, MINUTE_NS);
-	if (l->keep_10min_ns)
-		index_run(s->db, "DELETE FROM uses WHERE time_ns < ?", "i",
-			  before(now_ns, l->keep_10min_ns));
+	u64 old_ns = l->keep_10min_ns ? before(now_ns, l->keep_10min_ns) : 0;
+	index_run(s->db, "DELETE FROM uses WHERE time_ns < ?", "i", old_ns);
+	covered_upkeep(s, old_ns);
 	index_run(s->db, "DELETE FROM services WHERE id NOT IN (SELECT service FROM uses)", "");
 	index_run(s->db, "DELETE FROM audit WHERE at_ns < ?", "i", before(now_ns, AUDIT_NS));
 	compact_index(s);

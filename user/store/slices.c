@@ -13,6 +13,7 @@
 #include "base/auto.h"
 #include "export/slices/slice_pack.h"
 #include "export/slices/slice_record.h"
+#include "store/covered.h"
 #include "store/files.h"
 #include "store/names.h"
 #include "store/store.h"
@@ -92,9 +93,10 @@ static int add_use(struct store *s, u64 time_ns, const struct store_use *use)
 }
 
 /* The changes of the index for a slice, which belong to one transaction. */
-static int note_slice(struct store *s, size_t nr, u64 begin_ns, const struct store_use *uses,
-		      size_t nr_uses)
+static int note_slice(struct store *s, size_t nr, const struct slice_head *head,
+		      const struct store_use *uses, size_t nr_uses)
 {
+	u64 begin_ns = head->begin_wall_ns;
 	int err = index_run(
 		s->db,
 		"INSERT INTO hours (hour, size_bytes, first_ns, is_sealed)"
@@ -103,6 +105,7 @@ static int note_slice(struct store *s, size_t nr, u64 begin_ns, const struct sto
 		" first_ns = min(first_ns, excluded.first_ns)",
 		"iii", begin_ns / HOUR_NS, (u64)nr, begin_ns);
 
+	err = err ?: covered_add(s, begin_ns, head->end_wall_ns);
 	for (size_t i = 0; i < nr_uses && !err; i++)
 		if (uses[i].value)
 			err = add_use(s, begin_ns, &uses[i]);
@@ -122,7 +125,7 @@ int store_add_slice(struct store *s, const void *bytes, size_t nr, u64 begin_ns,
 		err = index_run(s->db, "BEGIN", "");
 	if (err)
 		return err;
-	err = note_slice(s, nr, begin_ns, uses, nr_uses);
+	err = note_slice(s, nr, &head, uses, nr_uses);
 	if (!err)
 		err = append(s, bytes, nr);
 	if (!err) {
@@ -141,6 +144,7 @@ int slices_forget(struct store *s, u64 hour)
 	int err = index_run(s->db, "DELETE FROM uses WHERE time_ns >= ? AND time_ns < ?", "ii",
 			    hour * HOUR_NS, (hour + 1) * HOUR_NS);
 
+	err = err ?: covered_forget(s, hour * HOUR_NS, (hour + 1) * HOUR_NS);
 	return err ?: index_run(s->db, "DELETE FROM hours WHERE hour = ?", "i", hour);
 }
 

@@ -51,6 +51,34 @@ u64 store_slices_step(struct store *s, u64 from_ns, u64 to_ns);
  */
 int store_open_slices(struct store *s, u64 *from_ns, u64 to_ns);
 
+/* Shorter times between slices are none in which nothing was recorded. */
+#define STORE_GAP_NS   (2 * 1000000000ull)
+#define STORE_GAPS_MAX 100
+
+/* A time without slices. */
+struct store_gap {
+	u64 from_ns, to_ns; /* in the range that was asked for */
+	u64 since_ns;       /* the end of the last slice before; 0: there is none */
+	char *why;          /* "" if it is not known */
+};
+
+/* How much of a range has slices. */
+struct store_coverage {
+	u64 from_ns;
+	u64 covered_ns; /* the sum of its slices: more than its length if the clock was set back */
+	VEC(struct store_gap) gaps; /* the first STORE_GAPS_MAX, and the one at the end */
+};
+
+/* Of slices that begin in [from, to). */
+int store_coverage(struct store *s, u64 from_ns, u64 to_ns, struct store_coverage *out);
+void store_coverage_fini(struct store_coverage *c);
+
+/* The end of the newest slice; 0: there is none. */
+u64 store_covered_until(struct store *s);
+
+/* From now on there are no slices, and why; "": there are again. No change if the last is equal. */
+int store_note_pause(struct store *s, u64 at_ns, const char *why);
+
 /* The use of a service by time. */
 struct store_series {
 	char *service;

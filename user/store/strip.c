@@ -7,7 +7,6 @@
 
 #define STEPS_MAX 10000
 #define SLICE_NS  (10 * NS_PER_SEC)
-#define MINUTE_NS (60 * NS_PER_SEC)
 
 void store_strip_fini(struct store_strip *strip)
 {
@@ -94,34 +93,21 @@ static int read_events(struct store *s, const struct store_strip_query *q,
 	return index_error(s->db, result);
 }
 
-/* Only use that was thinned begins at full minutes, and is that of a minute or of 10. */
-static u64 longest(u64 begin_ns)
-{
-	return begin_ns % (10 * MINUTE_NS) == 0 ? 10 * MINUTE_NS
-	       : begin_ns % MINUTE_NS == 0      ? MINUTE_NS
-						: SLICE_NS;
-}
-
 /* Slices of any event count: one without locks is time without locks. */
 static int read_covered(struct store *s, const struct store_strip_query *q,
 			struct store_strip *strip)
 {
 	auto_stmt sqlite3_stmt *row =
 		index_ask(s->db,
-			  "SELECT DISTINCT time_ns FROM uses WHERE time_ns >= ? AND time_ns < ?"
-			  " ORDER BY time_ns DESC",
-			  "ii", q->from_ns, q->to_ns);
+			  "SELECT (begin_ns - ?1) / ?2 AS step, SUM(covered_ns) FROM coverage"
+			  " WHERE begin_ns >= ?1 AND begin_ns < ?3 GROUP BY step",
+			  "iii", q->from_ns, strip->step_ns, q->to_ns);
 	int result = row ? SQLITE_ROW : sqlite3_errcode(s->db);
-	u64 next = UINT64_MAX;
 
 	for (u64 i = 0; i < strip->nr_steps; i++)
 		vec_push(&strip->covered, 0);
-	while (row && (result = sqlite3_step(row)) == SQLITE_ROW) {
-		u64 begin = (u64)sqlite3_column_int64(row, 0), max = longest(begin);
-		strip->covered.at[(begin - q->from_ns) / strip->step_ns] +=
-			next - begin < max ? next - begin : max;
-		next = begin;
-	}
+	while (row && (result = sqlite3_step(row)) == SQLITE_ROW)
+		strip->covered.at[sqlite3_column_int64(row, 0)] = (u64)sqlite3_column_int64(row, 1);
 	return index_error(s->db, result);
 }
 

@@ -95,7 +95,7 @@ static void side_rendered(void *ctx, int err, struct payload *result)
 		go_on(c);
 		return;
 	}
-	reply_job_error(c->q, err ?: side->fd, result, "read the time range");
+	range_reply_error(c->q, err ?: side->fd, result, &side->range, "read the time range");
 	comparison_free(c);
 }
 
@@ -261,10 +261,10 @@ static void range_rendered(void *ctx, int err, struct payload *result)
 	const char *name = json_string_value(json_object_get(q->json, "name"));
 	struct range r;
 
-	if (!err && !take_range(q, q->json, &r)) /* it was valid when the job began */
+	if (!take_range(q, q->json, &r)) /* it was valid when the job began */
 		return;
 	if (err) {
-		reply_job_error(q, err, result, "read the time range");
+		range_reply_error(q, err, result, &r, "read the time range");
 		return;
 	}
 	range_widen(q->service, &r);

@@ -196,8 +196,11 @@ static void range_rendered(void *ctx, int err, struct payload *result)
 	static const struct reply_form form = { .type = "text/html; charset=utf-8",
 						.policy = POLICY_PAGE };
 
+	const struct request *q = ctx;
+	const struct range r = RANGE_ALL(q->from_ms, q->to_ms);
+
 	if (err)
-		reply_job_error(ctx, err, result, "render the time range");
+		range_reply_error(ctx, err, result, &r, "render the time range");
 	else
 		reply_payload(ctx, result, &form);
 }

@@ -10,6 +10,7 @@
 #define HOUR_MS       (3600 * 1000ull)
 #define STEPS_DEFAULT 360
 #define STEPS_MAX     2000
+#define LATE_NS       (30 * NS_PER_SEC) /* until a slice is written */
 #define TIME_MAX_MS   (STORE_STRIP_MAX_NS / NS_PER_MS)
 
 static json_t *values_json(const u64 *values, size_t nr, u64 divisor)
@@ -28,7 +29,21 @@ static json_t *series_json(const struct store_series *s, u64 divisor)
 			 values_json(s->values.at, s->values.nr, divisor));
 }
 
-static void reply_strip(struct request *q, const struct store_strip *strip, const char *event)
+static json_t *gaps_json(const struct store_coverage *c)
+{
+	json_t *list = json_array();
+
+	vec_each(g, &c->gaps)
+		json_array_append_new(
+			list, json_pack("{s:I,s:I,s:I,s:s}", "from_ms",
+					(json_int_t)(g->from_ns / NS_PER_MS), "to_ms",
+					(json_int_t)(g->to_ns / NS_PER_MS), "since_ms",
+					(json_int_t)(g->since_ns / NS_PER_MS), "why", g->why));
+	return list;
+}
+
+static void reply_strip(struct request *q, const struct store_strip *strip,
+			const struct store_coverage *coverage, const char *event)
 {
 	bool is_time = strcmp(event, "alloc") != 0;
 	u64 divisor = is_time ? NS_PER_MS : 1;
@@ -39,12 +54,13 @@ static void reply_strip(struct request *q, const struct store_strip *strip, cons
 	vec_each(name, &strip->events)
 		json_array_append_new(events, json_string(*name));
 	reply_json(q, 200,
-		   json_pack("{s:I,s:I,s:I,s:o,s:s,s:s,s:o,s:o,s:o,s:I}", "from_ms",
+		   json_pack("{s:I,s:I,s:I,s:o,s:o,s:s,s:s,s:o,s:o,s:o,s:I}", "from_ms",
 			     (json_int_t)(strip->from_ns / NS_PER_MS), "step_ms",
 			     (json_int_t)(strip->step_ns / NS_PER_MS), "nr_steps",
 			     (json_int_t)strip->nr_steps, "covered_ms",
-			     values_json(strip->covered.at, strip->covered.nr, NS_PER_MS), "event",
-			     event, "unit", is_time ? "ms" : "bytes", "events", events, "all",
+			     values_json(strip->covered.at, strip->covered.nr, NS_PER_MS), "gaps",
+			     gaps_json(coverage), "event", event, "unit", is_time ? "ms" : "bytes",
+			     "events", events, "all",
 			     values_json(strip->all.at, strip->all.nr, divisor), "series", list,
 			     "nr_left_out", (json_int_t)strip->nr_left_out));
 }
@@ -73,11 +89,18 @@ void api_slices(struct request *q)
 	to = r.to_ms <= TIME_MAX_MS ? r.to_ms : to;
 	const struct store_strip_query query = { from * NS_PER_MS, to * NS_PER_MS,
 						 *event ? event : "cpu", (u32)steps };
+	/* The newest slices are not there yet. */
+	u64 written_ns = time_wall_ns() - LATE_NS;
+	u64 known_ns = query.to_ns < written_ns ? query.to_ns : written_ns;
+	struct store_coverage coverage = { 0 };
 	int err = store_strip(q->service->store, &query, &strip);
+	if (!err && (err = store_coverage(q->service->store, query.from_ns, known_ns, &coverage)))
+		store_strip_fini(&strip);
 	if (err) {
 		reply_errno(q, err, "read the slices");
 		return;
 	}
-	reply_strip(q, &strip, query.event);
+	reply_strip(q, &strip, &coverage, query.event);
+	store_coverage_fini(&coverage);
 	store_strip_fini(&strip);
 }

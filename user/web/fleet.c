@@ -295,8 +295,10 @@ static int start_range(struct errand *e, const struct member_work *w)
 	r.pod = e->params[SELECTOR_POD];
 	r.namespace = e->params[SELECTOR_NAMESPACE];
 	range_widen(e->fleet->sv, &r);
-	if (r.to_ms - r.from_ms > w->request->duration_s * 1000ull)
-		e->covered_ms = r.to_ms - r.from_ms;
+	struct store_coverage c = { 0 };
+	if (!store_coverage(e->fleet->sv->store, r.from_ms * NS_PER_MS, r.to_ms * NS_PER_MS, &c))
+		e->covered_ms = c.covered_ns / NS_PER_MS;
+	store_coverage_fini(&c);
 	member_started(e->fleet->member, e->number, VERDICT_ACCEPT, "");
 	return range_render(e->fleet->sv, &r, "sflm", converted, e);
 }

@@ -2,11 +2,13 @@
 /* A time range of continuous profiling. */
 #include "web/range.h"
 
+#include <errno.h>
 #include <time.h>
 
 #include "base/auto.h"
 #include "base/time.h"
 #include "web/input.h"
+#include "web/request.h"
 #include "web/service.h"
 
 #define SLICE_MS 10000 /* they begin and end at multiples of it */
@@ -77,6 +79,50 @@ void range_round(struct range *r, u64 step_ms)
 void range_widen(struct service *sv, struct range *r)
 {
 	range_round(r, range_step_ms(sv, r));
+}
+
+static void add_hole(const struct range *r, const struct store_gap *g, struct str *out)
+{
+	u64 now_ms = time_wall_ns() / NS_PER_MS;
+
+	str_add(out, "There are no slices from ");
+	add_clock(out, r->from_ms, now_ms);
+	str_add(out, " to ");
+	add_clock(out, r->to_ms, r->from_ms);
+	str_add(out, ".");
+	if (g->since_ns && g->since_ns < g->from_ns) {
+		str_add(out, " There were none since ");
+		add_clock(out, g->since_ns / NS_PER_MS, now_ms);
+		str_add(out, ".");
+	}
+	if (*g->why)
+		str_addf(out, " The reason: %s.", g->why);
+	else if (!g->since_ns)
+		str_add(out, " It is before the oldest slice that is kept.");
+}
+
+static char *range_hole(struct service *sv, const struct range *r)
+{
+	struct store_coverage c = { 0 };
+	struct str s = { 0 };
+
+	if (store_coverage(sv->store, r->from_ms * NS_PER_MS, r->to_ms * NS_PER_MS, &c))
+		return NULL;
+	if (!c.covered_ns && c.gaps.nr)
+		add_hole(r, &c.gaps.at[0], &s);
+	store_coverage_fini(&c);
+	return s.len ? str_take(&s) : NULL;
+}
+
+void range_reply_error(struct request *q, int err, const struct payload *result,
+		       const struct range *r, const char *doing)
+{
+	auto_free char *hole = err == -EBADMSG ? range_hole(q->service, r) : NULL;
+
+	if (hole)
+		reply_error(q, ERROR_BAD_REQUEST, NULL, "%s", hole);
+	else
+		reply_job_error(q, err, result, doing);
 }
 
 int range_render(struct service *sv, const struct range *r, const char *format, job_done_fn done,

@@ -4,6 +4,7 @@
 
 #include "web/queue.h"
 
+struct request;
 struct service;
 
 #define RANGE_MAX_MS (31ull * 24 * 3600 * 1000)
@@ -46,6 +47,10 @@ void range_round(struct range *r, u64 step_ms);
  * out of which the range has the end, and one be taken as a whole of which it has the begin.
  */
 void range_widen(struct service *sv, struct range *r);
+
+/* As reply_job_error; says since when and why there are no slices, if the range has none. */
+void range_reply_error(struct request *q, int err, const struct payload *result,
+		       const struct range *r, const char *doing);
 
 /* A job that makes the profile of a range in a format. As queue_add. */
 int range_render(struct service *sv, const struct range *r, const char *format, job_done_fn done,

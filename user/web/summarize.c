@@ -123,13 +123,27 @@ static void add_alert(const struct note *n, struct alert *alerts, u32 *nr)
 	alerts[i].value += n->value;
 }
 
+/* Also of a side of a comparison (profile/diff.c). */
+static bool is_alert(const struct note *n)
+{
+	static const char *const sides[] = { "", "before_", "after_" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(sides); i++) {
+		size_t len = strlen(sides[i]);
+		if (!strncmp(n->key, sides[i], len) &&
+		    !strncmp(n->key + len, NOTE_INCOMPLETE, strlen(NOTE_INCOMPLETE)))
+			return true;
+	}
+	return false;
+}
+
 static void write_alerts(const struct profile *p, FILE *f)
 {
 	struct alert alerts[SUMMARY_ALERTS];
 	u32 nr = 0;
 
 	vec_each(n, &p->notes)
-		if (!strncmp(n->key, NOTE_INCOMPLETE, strlen(NOTE_INCOMPLETE)))
+		if (is_alert(n))
 			add_alert(n, alerts, &nr);
 	fputs(",\"alerts\":[", f);
 	for (u32 i = 0; i < nr; i++) {

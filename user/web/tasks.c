@@ -39,6 +39,9 @@
 #define TRANSFORMS_NS (CPU_NS / 2)
 #define UNREADABLE    "The profile cannot be read: "
 #define RAW_CONTAINER "sflm"
+#define MISSING_TIME  NOTE_INCOMPLETE "time"
+#define MISSING_NS    (2 * NS_PER_SEC)  /* less is none in which nothing was recorded */
+#define LATE_NS       (30 * NS_PER_SEC) /* until a slice is written */
 
 /* A file read by pread, so that others may share the descriptor's offset. */
 struct source {
@@ -293,6 +296,29 @@ static void name_diff(const struct profile *before, const struct profile *after,
 	p->title = xasprintf("%s to %s", before->title, after->title);
 }
 
+/* Times without slices of the range: whole seconds. */
+static u64 missing_s(const struct profile *p)
+{
+	const struct note *n = profile_find_note(p, MISSING_TIME);
+
+	return n ? n->value : 0;
+}
+
+/*
+ * The use of the time that has slices stands for the whole range: of sides of equal length, one
+ * with a gap would seem to use less.
+ */
+static void scale_to_range(const struct profile *side, struct profile *p, u32 type)
+{
+	u64 all = side->duration_ns / NS_PER_SEC, missing = missing_s(side);
+
+	if (!missing || missing >= all)
+		return;
+	vec_each(w, &p->weights)
+		if (w->type == type)
+			w->value = (u64)((__uint128_t)w->value * all / (all - missing));
+}
+
 static int compare(struct profile *before, struct profile *after, struct profile *p,
 		   struct str *why)
 {
@@ -307,6 +333,8 @@ static int compare(struct profile *before, struct profile *after, struct profile
 		return err;
 	}
 	profile_diff(before, after, &types, p);
+	scale_to_range(after, p, 0);
+	scale_to_range(before, p, 1);
 	name_diff(before, after, p);
 	return 0;
 }
@@ -438,6 +466,25 @@ static int read_slices(struct worker_io *io, const struct web_params *params, st
 	return -ENODATA;
 }
 
+/* Says how much of the range has no slices. The newest ones are not there yet. */
+static void note_missing_time(const struct web_params *params, struct profile *p)
+{
+	u64 written_ns = time_wall_ns() - LATE_NS, end_ns = p->start_wall_ns + p->duration_ns;
+	u64 to_ns = params->to_wall_ns < written_ns ? params->to_wall_ns : written_ns;
+
+	to_ns = to_ns > end_ns ? to_ns : end_ns;
+	u64 all_ns = to_ns - params->from_wall_ns;
+	u64 missing = all_ns > p->covered_ns ? all_ns - p->covered_ns : 0;
+	u64 least_ns = all_ns / 500 > MISSING_NS ? all_ns / 500 : MISSING_NS;
+	p->duration_ns = all_ns;
+	if (missing < least_ns)
+		return;
+	auto_free char *text = xasprintf(
+		"s of %llu s have no slices: sums are those of the rest; comparisons scale them",
+		(unsigned long long)((all_ns + NS_PER_SEC / 2) / NS_PER_SEC));
+	profile_note(p, MISSING_TIME, text, (missing + NS_PER_SEC / 2) / NS_PER_SEC);
+}
+
 static int drop_large_types(struct profile *p, struct str *why)
 {
 	if (!slices_drop_large_types(p) || p->weights.nr)
@@ -460,6 +507,7 @@ static int range(struct worker_io *io, const int *fds, const void *bytes, size_t
 			  ?: read_slices(io, &params, p, &why)
 				     ?: keep_wanted(&params, p, &why) ?: drop_large_types(p, &why);
 	if (!err) {
+		note_missing_time(&params, p);
 		profile_name_frames(p, is_raw(&params) ? NAMES_RAW : NAMES_SHOWN);
 		err = finish(&params, p, &out, &why);
 	}

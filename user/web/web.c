@@ -25,11 +25,12 @@
 #include "web/sessions.h"
 #include "web/sse.h"
 
-#define TICK_MS      1000
-#define RUNS_MS      250 /* while recordings run, or with a fleet */
-#define BUSY_MS      50  /* while workers work: deadlines */
-#define ASKS_MS      20  /* while a request to a fleet runs */
-#define MESSAGES_MAX 256 /* of the recorder, before others get their turn */
+#define TICK_MS        1000
+#define RUNS_MS        250 /* while recordings run, or with a fleet */
+#define BUSY_MS        50  /* while workers work: deadlines */
+#define ASKS_MS        20  /* while a request to a fleet runs */
+#define RECORDER_ENDED "the recorder had ended"
+#define MESSAGES_MAX   256 /* of the recorder, before others get their turn */
 
 struct web {
 	struct service sv;
@@ -47,6 +48,8 @@ static void lose_recorder(struct web *w, const char *why)
 		log_warn("%s; recordings that ran are kept as they are", why);
 	auto_free char *announced =
 		w->sv.recorder.is_ending ? xstrdup(w->sv.recorder.losses.why) : NULL;
+	if (store_note_pause(w->sv.store, time_wall_ns(), announced ?: RECORDER_ENDED))
+		log_debug("the time without a recorder is not noted");
 	recorder_link_detach(&w->sv.recorder);
 	sessions_lost_recorder(w->sv.sessions,
 			       announced ?: "The recorder ended before the recording did.");
@@ -128,6 +131,21 @@ static u32 change_of(u32 kind)
 				      : 0;
 }
 
+/* Why there will be no slices. */
+static void note_pause(struct service *sv)
+{
+	const struct control_node *n = &sv->recorder.node;
+	const char *why = *n->continuous_why ? n->continuous_why : "it is switched off";
+	u64 now_ns = time_wall_ns();
+	u64 since_ns = n->continuous_since_wall_ns && n->continuous_since_wall_ns < now_ns
+			       ? n->continuous_since_wall_ns
+			       : now_ns;
+	int err = n->continuous_hz ? store_note_pause(sv->store, now_ns, "")
+				   : store_note_pause(sv->store, since_ns, why);
+
+	store_health_note(&sv->store_health, err);
+}
+
 static void receive(struct web *w)
 {
 	struct recorder_link *r = &w->sv.recorder;
@@ -139,6 +157,8 @@ static void receive(struct web *w)
 			return;
 		if (!err)
 			w->sv.changed |= change_of(r->message->kind);
+		if (!err && r->message->kind == CONTROL_NODE)
+			note_pause(&w->sv);
 		if (err > 0)
 			err = take_message(&w->sv, fd);
 		if (!err)
@@ -295,6 +315,9 @@ static int open_service(struct web *w, const struct web_options *o)
 		log_error("%s", why.at ?: strerror(-err));
 		return err;
 	}
+	/* Until the recorder reports. */
+	if (store_covered_until(sv->store))
+		store_note_pause(sv->store, store_covered_until(sv->store), "sysflame did not run");
 	auth_recall(&sv->auth, sv->store);
 	triggered_recall(sv);
 	err = server_new(sv, &w->server);

@@ -214,6 +214,8 @@ static void add_notes(struct slice_reading *r)
 	vec_each(n, &b->notes) {
 		const struct note note = { (char *)slice_book_name(b, n->key),
 					   (char *)slice_book_text(b, n->text), n->value };
+		if (!strcmp(note.key, SLICE_COVERED))
+			continue;
 		if (is_selection)
 			selection_note(&s, r->p, &note);
 		else
@@ -228,6 +230,15 @@ static void set_text(char **field, const char *text)
 		return;
 	free(*field);
 	*field = xstrdup(text);
+}
+
+/* A slice that was made of several has the sum of their times as a note. */
+static u64 covered_ns(const struct slice_book *b, const struct slice_head *head)
+{
+	vec_each(n, &b->notes)
+		if (!strcmp(slice_book_name(b, n->key), SLICE_COVERED))
+			return n->value;
+	return head->end_wall_ns - head->begin_wall_ns;
 }
 
 /* Extends the profile's time span by the slice. The last one ends a little late: it is cut. */
@@ -245,6 +256,7 @@ static void add_times(const struct slice_reading *r, const struct slice_head *he
 	if (is_first || own_end > end)
 		end = own_end;
 	p->duration_ns = end - p->start_wall_ns;
+	p->covered_ns += covered_ns(&r->book, head);
 }
 
 /*

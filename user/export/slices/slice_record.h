@@ -14,7 +14,8 @@
 #define SLICE_NAME_BYTES_MAX (64u << 20)
 #define SLICE_SETS_MAX       (1u << 18)
 #define SLICE_TYPES_MAX      256
-#define SLICE_NOTES_MAX      256 /* of a record */
+#define SLICE_NOTES_MAX      256          /* of a record */
+#define SLICE_COVERED        "covered_ns" /* a note: the time of its slices, if it is not all */
 
 struct slice_head {
 	u64 begin_wall_ns, end_wall_ns;

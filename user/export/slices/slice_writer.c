@@ -236,19 +236,29 @@ static void write_sets(struct slice_writer *w, struct str *out)
 			add_optional_name(w, all[i].text[label], out);
 }
 
+static void write_note(struct slice_writer *w, const char *key, const char *text, u64 value,
+		       struct str *out)
+{
+	add_name(w, key, out);
+	add_optional_name(w, text, out);
+	varint_add(out, value < VARINT_MAX ? value : VARINT_MAX);
+}
+
 static void write_facts(struct slice_writer *w, const struct profile *p, struct str *out)
 {
+	bool has_gaps = p->covered_ns && p->covered_ns != p->duration_ns;
 	size_t nr_notes = p->notes.nr < SLICE_NOTES_MAX ? p->notes.nr : SLICE_NOTES_MAX;
 
 	varint_add(out, p->rate_hz > 0 && p->rate_hz < 1e9 ? (u64)(p->rate_hz * 1000 + 0.5) : 0);
 	add_optional_name(w, p->host, out);
 	add_optional_name(w, p->target, out);
-	varint_add(out, nr_notes);
+	nr_notes -= has_gaps && nr_notes == SLICE_NOTES_MAX;
+	varint_add(out, nr_notes + has_gaps);
+	if (has_gaps)
+		write_note(w, SLICE_COVERED, "", p->covered_ns, out);
 	for (size_t i = 0; i < nr_notes; i++) {
 		const struct note *n = &p->notes.at[i];
-		add_name(w, n->key, out);
-		add_optional_name(w, n->text, out);
-		varint_add(out, n->value < VARINT_MAX ? n->value : VARINT_MAX);
+		write_note(w, n->key, n->text, n->value, out);
 	}
 }
 

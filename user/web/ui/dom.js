@@ -129,6 +129,12 @@ export function localTime(ms) {
 	return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}T${clock(ms, true)}`;
 }
 
+// Since when a time has no slices, and why: an entry of `gaps` in /api/v1/slices.
+export function gapText({ since_ms: since, why }) {
+	const time = since && (day(since) === 'Today' ? clock(since, true) : `${day(since)} ${clock(since)}`);
+	return `no slices${time ? ` since ${time}` : ''}${why ? `: ${why}` : ''}`;
+}
+
 const TARGETS = { node: 'whole node', jvms: 'all JVMs', pid: 'process', comm: 'name', user: 'user', container: 'container', pod: 'pod', cgroup: 'group' };
 
 export const targetText = ({ kind, text }) => (text ? `${TARGETS[kind] || kind} ${text}` : TARGETS[kind] || kind);

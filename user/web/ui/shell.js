@@ -1,7 +1,7 @@
 // The head line over a profile, p/ID, or over a range of continuous profiling, s/FROM-TO?service=X. The flame
 // graph is in a frame that can do nothing here but tell its view.
 import { get, pageError, post } from './api.js';
-import { $, announce, clock, closable, day, duration, earlier, el, fail, graphFrame, number, toast, visible } from './dom.js';
+import { $, announce, clock, closable, day, duration, earlier, el, fail, gapText, graphFrame, number, toast, visible } from './dom.js';
 import { viewOf } from './transforms.js';
 
 const FORMATS = [['html', 'Page (html)'], ['svg', 'Picture (svg)'], ['collapsed', 'Collapsed stacks'], ['pprof', 'pprof'], ['json', 'speedscope (json)'], ['otlp', 'OTLP'], ['sflm', 'Raw (sflm)']];
@@ -91,9 +91,20 @@ function compareMenu(span, filter, oldest, services) {
 		...(others.length ? [el('p', { className: 'label' }, 'with another service'), ...others] : [])]);
 }
 
+const GAPS_SHOWN = 3;
+
+// The frame says how much is missing; this says when and why.
+function showGaps(gaps) {
+	const texts = gaps.slice(0, GAPS_SHOWN).map((g) => `${clock(g.from_ms, true)} to ${clock(g.to_ms, true)}: ${gapText(g)}`);
+	if (gaps.length > GAPS_SHOWN)
+		texts.push(`and ${gaps.length - GAPS_SHOWN} more times without slices`);
+	$('warning').textContent = visible(texts.join('; '));
+	$('warning').hidden = !gaps.length;
+}
+
 async function openRange() {
 	const [from, to] = last.split('-').map(Number), span = { from_ms: from, to_ms: to }, length = to - from, filter = filterOf(filters);
-	const [node, slices] = await Promise.all([get('node'), get(`slices?from_ms=${from}&to_ms=${to}&steps=1&event=${encodeURIComponent(filter.event || '')}`).catch(() => ({ series: [] }))]);
+	const [node, slices] = await Promise.all([get('node'), get(`slices?from_ms=${from}&to_ms=${to}&steps=1&event=${encodeURIComponent(filter.event || '')}`).catch(() => ({ series: [], gaps: [] }))]);
 	const name = FILTERS.filter((f) => filter[f] && f !== 'event').map((f) => (f === 'pid' ? `pid ${filter[f]}` : filter[f])).join(', ') || node.host;
 	title(name, [`${day(from) === 'Today' ? '' : `${day(from)} `}${clock(from, true)} to ${clock(to, true)}`, duration(length), filter.event, asked && `whole slices; asked for ${clock(Number(asked[1]), true)} to ${clock(Number(asked[2]), true)}`]);
 	$('actions').append(el('a', { className: 'button', href: address(from - length, from), 'aria-label': 'The time before', title: 'The time before' }, '←'),
@@ -104,6 +115,7 @@ async function openRange() {
 	const src = `${last}/page${filters}`, error = await pageError(src);
 	if (error)
 		return say(error);
+	showGaps(slices.gaps);
 	await openFrame(src);
 }
 

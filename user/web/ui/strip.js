@@ -1,7 +1,8 @@
 // Continuous profiling: the use of each service as a row, of CPU or of another event. A drag over a row opens that
 // range.
 import { get, post, serverTime } from './api.js';
-import { $, announce, bytes, clock, day, duration, earlier, el, localTime, showError, weekday } from './dom.js';
+import { gapsOf, meanOf, perCovered } from './means.js';
+import { $, announce, bytes, clock, day, duration, earlier, el, gapText, localTime, showError, weekday } from './dom.js';
 
 const HOUR_MS = 3600 * 1000;
 const REFRESH_MS = 10000;
@@ -21,7 +22,7 @@ const EVENTS = {
 };
 const ORDER = Object.keys(EVENTS);
 
-let hours = 1, event = 'cpu', data = null, oldest = 0, isOn = false, areAllShown = false, dragging = null;
+let hours = 1, event = 'cpu', data = null, gaps = [], oldest = 0, isOn = false, areAllShown = false, dragging = null;
 const rows = new Map(); // "node", "other", "service NAME"
 
 const snap = (ms) => Math.round(ms / SLICE_MS) * SLICE_MS;
@@ -57,9 +58,7 @@ class Row {
 	}
 
 	set(values) {
-		// Of the time of which there are slices: a step may be longer.
-		const sum = (list) => list.reduce((a, b) => a + b, 0), per = values.map((v, i) => v / (data.covered_ms[i] || 1)), mean = sum(values) / sum(data.covered_ms);
-		this.per = per;
+		const per = this.per = perCovered(values, data.covered_ms), mean = meanOf(values, data.covered_ms) || 0;
 		this.peak = Math.max(...per, 0);
 		this.facts.textContent = `mean ${value(mean)}, peak ${value(this.peak)}`;
 		this.canvas.setAttribute('aria-label', `${this.name}: mean ${value(mean)}, peak ${value(this.peak)} at ${clock(this.timeOf(per.indexOf(this.peak)))}`);
@@ -81,14 +80,41 @@ class Row {
 		c.beginPath();
 		c.moveTo(0, HEIGHT);
 		per.forEach((v, i) => {
-			c.lineTo(x(i), y(v));
-			c.lineTo(x(i + 1), y(v));
+			c.lineTo(x(i), y(v || 0));
+			c.lineTo(x(i + 1), y(v || 0));
 		});
 		c.lineTo(width, HEIGHT);
 		c.fillStyle = colour('--strip');
 		c.fill();
 		c.strokeStyle = colour('--line');
 		c.strokeRect(-1, HEIGHT - 0.5, width + 2, 1);
+		this.hatchGaps(c, x);
+	}
+
+	// Time without slices does not look like time without use.
+	hatchGaps(c, x) {
+		c.beginPath();
+		gaps.forEach((isGap, i) => isGap && c.rect(x(i), 0, x(i + 1) - x(i), HEIGHT));
+		c.save();
+		c.clip();
+		c.beginPath();
+		for (let at = -HEIGHT; at < x(gaps.length); at += 6) {
+			c.moveTo(at, HEIGHT);
+			c.lineTo(at + HEIGHT, 0);
+		}
+		c.strokeStyle = colour('--fg2');
+		c.globalAlpha = 0.45;
+		c.stroke();
+		c.restore();
+	}
+
+	// "0.3 CPUs", or why there is no value.
+	valueAt(step) {
+		const known = this.per[step] === null ? [] : [value(this.per[step])], from = this.timeOf(step), to = this.timeOf(step + 1);
+		if (!gaps[step] && known.length)
+			return known[0];
+		const gap = data.gaps.find((g) => g.to_ms > from && g.from_ms < to);
+		return [...known, gap ? gapText(gap) : 'no slices yet'].join(', ');
 	}
 
 	at(e) {
@@ -108,7 +134,7 @@ class Row {
 		const now = this.at(e);
 		if (dragging?.row !== this) {
 			const step = Math.min(Math.floor(now.x / now.width * this.per.length), this.per.length - 1);
-			this.say(`${clock(now.ms, hours === 1)} · ${value(this.per[step])}`, now);
+			this.say(`${clock(now.ms, hours === 1)} · ${this.valueAt(step)}`, now);
 			return;
 		}
 		const [a, b] = [dragging.from, now].sort((p, q) => p.x - q.x);
@@ -236,6 +262,7 @@ async function refresh() {
 		if (dragging || fresh.event !== event)
 			return;
 		data = fresh;
+		gaps = gapsOf(data, serverTime());
 		show();
 	} catch (e) {
 		$('strip-rows').replaceChildren(el('p', { className: 'note' }, e.message));
