@@ -40,6 +40,34 @@ static void items_are_sorted_by_time_then_by_arrival(void **state)
 	inbox_fini(&in);
 }
 
+/* The ring of the samples was read before that of the node. */
+static void an_exec_waits_for_samples_that_were_taken_before_it(void **state)
+{
+	struct process_record exec = { .kind = RECORD_EXEC, .time_ns = 12 };
+	struct sample before = { .kind = RECORD_SAMPLE, .time_ns = 11 };
+	struct side_event mmap = { .kind = SIDE_MMAP, .time_ns = 13, .mapping.path = "/lib/x.so" };
+	struct inbox in = { 0 }, turn = { 0 };
+
+	add_process(&in, 9, RECORD_FORK);
+	inbox_add_record(&exec, sizeof(exec), &(struct inbox_feed){ &in, NULL });
+	inbox_add_side(&mmap, &in);
+	inbox_begin_turn(&in, 10, &turn);
+	assert_int_equal(turn.items.nr, 1);
+	assert_int_equal(turn.items.at[0].time_ns, 9);
+	inbox_clear(&turn);
+
+	memset(&exec, 0xff, sizeof(exec)); /* its ring has the bytes back */
+	inbox_add_record(&before, sizeof(before), &(struct inbox_feed){ &in, recording });
+	inbox_begin_turn(&in, 12, &turn);
+	assert_int_equal(turn.items.nr, 3); /* also the items that waited, but not again */
+	assert_int_equal(turn.items.at[0].time_ns, 11);
+	assert_int_equal(((const struct process_record *)turn.items.at[1].record)->time_ns, 12);
+	assert_string_equal(turn.items.at[2].side.mapping.path, "/lib/x.so");
+	assert_int_equal(in.items.nr, 0);
+	inbox_fini(&turn);
+	inbox_fini(&in);
+}
+
 static void a_sample_is_taken_with_its_words(void **state)
 {
 	struct {
@@ -86,15 +114,17 @@ static void a_ring_holds_records_of_its_owner_only(void **state)
 static void the_items_of_a_recording_can_be_dropped(void **state)
 {
 	const struct sample sample = { .kind = RECORD_SAMPLE };
-	struct inbox in = { 0 };
+	struct inbox in = { 0 }, turn = { 0 };
 
 	inbox_add_record(&sample, sizeof(sample), &(struct inbox_feed){ &in, recording });
 	inbox_add_record(&sample, sizeof(sample), &(struct inbox_feed){ &in, other });
 	add_process(&in, 3, RECORD_EXEC);
+	inbox_begin_turn(&in, 0, &turn); /* all are held, in memory of their own */
 	inbox_drop(&in, recording);
 	assert_int_equal(in.items.nr, 2);
 	assert_ptr_equal(in.items.at[0].recording, other);
 	assert_null(in.items.at[1].recording);
+	inbox_fini(&turn);
 	inbox_fini(&in);
 }
 
@@ -102,6 +132,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(items_are_sorted_by_time_then_by_arrival),
+		cmocka_unit_test(an_exec_waits_for_samples_that_were_taken_before_it),
 		cmocka_unit_test(a_sample_is_taken_with_its_words),
 		cmocka_unit_test(invalid_records_are_counted_and_dropped),
 		cmocka_unit_test(a_ring_holds_records_of_its_owner_only),

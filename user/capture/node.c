@@ -232,17 +232,13 @@ static void apply_turn(struct node *n)
 	return_records(n);
 }
 
-/* The records that have arrived become the turn. */
+/* The records of before the first ring was read become the turn. */
 static void begin_turn(struct node *n)
 {
-	struct inbox empty = n->turn;
-
-	n->turn = n->inbox;
-	n->inbox = empty;
+	inbox_begin_turn(&n->inbox, n->turn_ns, &n->turn);
 	n->taken = take(n->arrived);
 	vec_each(r, &n->recordings)
 		(*r)->taken = take((*r)->arrived);
-	inbox_sort(&n->turn);
 	n->nr_idle_turns = n->turn.items.nr ? 0 : n->nr_idle_turns + 1;
 }
 

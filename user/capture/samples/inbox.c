@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "proc/path.h"
 
 static size_t sample_size(const struct sample *s)
@@ -19,10 +20,11 @@ static void add(struct inbox *in, struct item item)
 }
 
 static void add_record(const struct inbox_feed *feed, enum item_kind kind, u64 time_ns,
-		       const void *record)
+		       const void *record, size_t size)
 {
 	add(feed->inbox, (struct item){ .kind = kind,
 					.time_ns = time_ns,
+					.size = (u32)size,
 					.record = record,
 					.recording = feed->recording });
 }
@@ -32,7 +34,7 @@ static void add_of_node(const struct inbox_feed *feed, u32 kind, const void *rec
 	const struct process_record *process = record;
 
 	if (kind >= RECORD_FORK && kind <= RECORD_HEADLESS && len >= sizeof(*process))
-		add_record(feed, ITEM_PROCESS, process->time_ns, process);
+		add_record(feed, ITEM_PROCESS, process->time_ns, process, sizeof(*process));
 	else
 		feed->inbox->malformed++;
 }
@@ -46,12 +48,12 @@ static void add_of_recording(const struct inbox_feed *feed, u32 kind, const void
 
 	if ((kind == RECORD_SAMPLE || kind == RECORD_UNWALKED || kind == RECORD_PENDING) &&
 	    len >= sizeof(*sample) && len >= sample_size(sample))
-		add_record(feed, ITEM_SAMPLE, sample->time_ns, sample);
+		add_record(feed, ITEM_SAMPLE, sample->time_ns, sample, sample_size(sample));
 	else if ((kind == RECORD_SELECTED_FORK || kind == RECORD_SELECTED_EXEC) &&
 		 len >= sizeof(*selection))
-		add_record(feed, ITEM_SELECTION, selection->time_ns, selection);
+		add_record(feed, ITEM_SELECTION, selection->time_ns, selection, sizeof(*selection));
 	else if (kind == RECORD_FREED && len >= sizeof(*freed))
-		add_record(feed, ITEM_FREED, freed->time_ns, freed);
+		add_record(feed, ITEM_FREED, freed->time_ns, freed, sizeof(*freed));
 	else
 		feed->inbox->malformed++;
 }
@@ -102,16 +104,49 @@ static void item_fini(struct item *item)
 {
 	if (item->kind == ITEM_SIDE && has_path(&item->side))
 		path_free(item->side.mapping.path);
+	if (item->is_held)
+		free((void *)item->record);
 }
 
-/* Items of a recording own no memory. */
+/* The ring's owner takes back the record after this turn. */
+static void hold(struct inbox *in, const struct item *item)
+{
+	struct item held = *item;
+
+	held.is_held = true;
+	if (held.record)
+		held.record = memcpy(xmalloc(held.size), held.record, held.size);
+	add(in, held);
+}
+
+void inbox_begin_turn(struct inbox *in, u64 end_ns, struct inbox *turn)
+{
+	struct inbox empty = *turn;
+	size_t nr = 0;
+
+	inbox_sort(in);
+	*turn = *in;
+	*in = empty;
+	in->malformed = turn->malformed;
+	vec_each(item, &turn->items) {
+		if (item->time_ns >= end_ns && !item->is_held)
+			hold(in, item);
+		else
+			turn->items.at[nr++] = *item;
+	}
+	turn->items.nr = nr;
+}
+
 void inbox_drop(struct inbox *in, const struct recording *recording)
 {
 	size_t kept = 0;
 
-	vec_each(item, &in->items)
-		if (item->recording != recording)
+	vec_each(item, &in->items) {
+		if (item->recording == recording)
+			item_fini(item);
+		else
 			in->items.at[kept++] = *item;
+	}
 	in->items.nr = kept;
 }
 

@@ -24,6 +24,8 @@ struct item {
 	enum item_kind kind;
 	u32 order; /* of arrival, for equal times */
 	u64 time_ns;
+	u32 size;                    /* of the record */
+	bool is_held;                /* since the turn before; the item owns its record */
 	const void *record;          /* ITEM_PROCESS: struct process_record, ITEM_SELECTION: struct
 					selection_record, ITEM_SAMPLE: struct sample, ITEM_FREED: struct
 					freed_record */
@@ -42,12 +44,19 @@ struct inbox_feed {
 	struct recording *recording; /* NULL: the node */
 };
 
-/* `feed` is the struct inbox_feed. A record must stay in place until inbox_clear. */
+/* `feed` is the struct inbox_feed. A record must stay in place until its turn is cleared. */
 void inbox_add_record(const void *record, size_t len, void *feed);
 
 /* `inbox` is the struct inbox. */
 void inbox_add_side(const struct side_event *e, void *inbox);
 void inbox_sort(struct inbox *in);
+
+/*
+ * Sorts `in` and moves its items to `turn`, which is empty, except those from `end_ns` on. These
+ * are held for one more turn: rings are read one after the other, so that items of another ring and
+ * of an earlier time may still arrive. A process's samples before its exec are an example.
+ */
+void inbox_begin_turn(struct inbox *in, u64 end_ns, struct inbox *turn);
 
 /* Drops the items of a recording, whose records are about to be freed. */
 void inbox_drop(struct inbox *in, const struct recording *recording);

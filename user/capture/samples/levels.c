@@ -245,7 +245,7 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 	const struct labels labels = {
 		.pid = sample->task.pid,
 		.tid = sample->task.tid,
-		.comm = p->comm,
+		.comm = traits.comm,
 		.thread = thread_name(l, p, sample),
 		.state = traits.state < NR_STATES ? states[traits.state] : NULL,
 		.leaf = traits.leaf,
@@ -256,7 +256,7 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 		.pod = c ? c->pod : NULL,
 		.pod_uid = c ? c->pod_uid : NULL,
 		.service = l->service ? l->service(p, l->ctx) : NULL,
-		.jvm = name_of_jvm(l, p, c),
+		.jvm = strcmp(traits.comm, p->comm) ? NULL : name_of_jvm(l, p, c),
 	};
 
 	if (l->thread && regexec(l->thread, labels.thread, 0, NULL, 0))

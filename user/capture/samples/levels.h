@@ -66,6 +66,7 @@ struct place {
 };
 
 struct place_traits {
+	const char *comm; /* of the process, before it executed another program since */
 	u32 state;        /* enum thread_state, the lowest level; STATE_NONE: no such level */
 	const char *leaf; /* labels of the sample; NULL: none */
 	const char *stack;

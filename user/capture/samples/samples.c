@@ -260,6 +260,7 @@ static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sam
 	auto_str struct str keys = { 0 };
 	add_stack_keys(named, &keys);
 	const struct place_traits traits = {
+		.comm = named->comm,
 		.state = sources_state(stack),
 		.leaf = named->leaf_is_inexact ? "inexact" : NULL,
 		.stack = keys.at,
@@ -362,6 +363,7 @@ void samples_take(struct samples *s, struct process *p, const struct event *even
 	u64 age_ns;
 
 	current->head = *sample;
+	memcpy(current->comm, p->comm, sizeof(current->comm));
 	current->stop = stop;
 	current->event = event;
 	current->weight = sources_weigh(s->sources, event, sample);

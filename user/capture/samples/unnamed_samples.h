@@ -7,10 +7,12 @@
 
 #include "abi.h"
 #include "capture/events/events.h"
+#include "proc/process.h"
 #include "sym/symbolize.h"
 
 struct unnamed_sample {
 	struct sample head;
+	char comm[PROCESS_COMM_LEN]; /* of the process: it may execute another program meanwhile */
 	const struct event *event;
 	struct sample_weight weight;
 	u32 stop;             /* see quality_stop */
