@@ -301,17 +301,18 @@ enum event_count {
 	EVENT_UNTIMED,     /* lost waits: no memory to store their start */
 	EVENT_SKIPPED,     /* lost: the kernel ran another BPF program; user space counts it */
 	EVENT_LATE,        /* lost: the CPU's timer came late; user space counts it */
-	EVENT_DUE,         /* by the perf event's own count; user space counts it */
+	EVENT_DECLINED,    /* lost hits: the kernel ran another BPF program; user space counts it */
+	EVENT_DUE,         /* where that is known; user space counts it */
 	EVENT_SPARSE,      /* recorded, with a larger weight than their own */
 	NR_EVENT_COUNTS,
 };
 
-/* The runs of perf_sample on this CPU, whatever it did with them. */
-struct perf_runs {
+/* The runs of the event's program on this CPU, whatever it did with them. */
+struct event_runs {
 	__u64 nr;
-	__u64 counted;   /* of the event's own count, sum of its periods */
+	__u64 counted;   /* of a perf event's own count, sum of its periods */
 	__u64 nr_busy;   /* of them: the CPU was not idle */
-	__u64 nr_wanted; /* of them: for a task that is sampled */
+	__u64 nr_wanted; /* of them: samples of tasks that are sampled */
 	__u64 nr_known;  /* `nr` when skipped.bpf.c looked last */
 };
 

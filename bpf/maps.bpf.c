@@ -16,7 +16,7 @@ struct pendings_map pendings SEC(".maps");
 struct costs_map costs SEC(".maps");
 struct windows_map windows SEC(".maps");
 struct hits_map hits SEC(".maps");
-struct perf_runs_map perf_runs SEC(".maps");
+struct event_runs_map event_runs SEC(".maps");
 struct clock_ids_map clock_ids SEC(".maps");
 struct filters_map filters SEC(".maps");
 struct filter_patterns_map filter_patterns SEC(".maps");

@@ -143,13 +143,13 @@ struct hits_map {
 extern struct hits_map hits SEC(".maps");
 
 /* Key: the event. */
-struct perf_runs_map {
+struct event_runs_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, ABI_EVENTS);
 	__type(key, u32);
-	__type(value, struct perf_runs);
+	__type(value, struct event_runs);
 };
-extern struct perf_runs_map perf_runs SEC(".maps");
+extern struct event_runs_map event_runs SEC(".maps");
 
 /* The kernel's ids of the perf events that are clocks. Key: event * nr_cpus + cpu; 0: none. */
 struct clock_ids_map {

@@ -18,10 +18,10 @@ static __always_inline bool is_in_user_code(const struct bpf_perf_event_data *ct
 	return (words[CS_WORD] & 3) == 3;
 }
 
-static __always_inline struct perf_runs *count_run(struct bpf_perf_event_data *ctx, u32 event)
+static __always_inline struct event_runs *count_run(struct bpf_perf_event_data *ctx, u32 event)
 {
 	u32 key = event; /* the verifier forgets the bound of a key on the stack */
-	struct perf_runs *runs = bpf_map_lookup_elem(&perf_runs, &key);
+	struct event_runs *runs = bpf_map_lookup_elem(&event_runs, &key);
 
 	if (runs) {
 		runs->nr++;
@@ -39,7 +39,7 @@ int perf_sample(struct bpf_perf_event_data *ctx)
 {
 	u32 event = bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1);
 
-	struct perf_runs *runs = count_run(ctx, event);
+	struct event_runs *runs = count_run(ctx, event);
 	struct scratch *s = stack_begin(SLOT_PERF, event);
 	if (!s)
 		return 0;

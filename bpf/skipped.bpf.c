@@ -21,10 +21,10 @@ static __always_inline u32 event_of(struct perf_event *clock)
 }
 
 /* Counts the expiry and returns its counters if perf_sample did not run for it, else NULL. */
-static __always_inline struct perf_runs *count_skipped(u32 event, u64 period)
+static __always_inline struct event_runs *count_skipped(u32 event, u64 period)
 {
 	u32 key = event; /* the verifier forgets the bound of a key on the stack */
-	struct perf_runs *runs = bpf_map_lookup_elem(&perf_runs, &key);
+	struct event_runs *runs = bpf_map_lookup_elem(&event_runs, &key);
 
 	if (!runs)
 		return NULL;
@@ -51,7 +51,7 @@ int BPF_PROG(perf_skipped, struct hrtimer *timer)
 	if (event >= ABI_EVENTS)
 		return 0;
 
-	struct perf_runs *runs = count_skipped(event, period);
+	struct event_runs *runs = count_skipped(event, period);
 	if (!runs)
 		return 0;
 

@@ -46,9 +46,8 @@
 	  "samples lost: the CPU's timer was late, as interrupts were off or the machine paused",  \
 	  LOST, NOTHING, "what ran meanwhile is missing; `st` in vmstat shows paused time")        \
 	X(DECLINED, "declined",                                                                    \
-	  "hits of all processes lost: the kernel declined to run the event's program", LOST,      \
-	  NOTHING,                                                                                 \
-	  "another BPF program ran on the CPU; `bpftool prog` lists them; sums are too small")     \
+	  "samples lost: the kernel declined to run the event's program beside another one", LOST, \
+	  NOTHING, "another tool's programs run often or for long; `bpftool prog` lists them")     \
 	X(WAIT_LOST, "wait_lost", "waits lost: there was no memory to store their start", LOST,    \
 	  NOTHING, "sample fewer processes, or take a larger minimum")                             \
 	X(LEAK_UNTRACKED, "untracked", "allocations not tracked: they may have been freed since",  \

@@ -22,13 +22,26 @@ static __always_inline bool is_due(u32 event)
 	return true;
 }
 
+/* Only the kernel knows how often it declined to run the program. These counts show of whom. */
+static __always_inline struct event_runs *count_run(u32 event)
+{
+	u32 key = event; /* the verifier forgets the bound of a key on the stack */
+	struct event_runs *runs = bpf_map_lookup_elem(&event_runs, &key);
+
+	if (runs)
+		runs->nr++;
+	return runs;
+}
+
 /* A hit in the kernel, with both stacks. */
-static __always_inline int take_kernel_hit(void *ctx, u32 event)
+static __always_inline int take_kernel_hit(void *ctx, u32 event, struct event_runs *runs)
 {
 	struct scratch *s = is_due(event) ? stack_begin(SLOT_TRACE, event) : NULL;
 
 	if (!s)
 		return 0;
+	if (runs)
+		runs->nr_wanted++;
 	s->sample.weight = knobs.events[event].weight;
 	stack_kernel(ctx, s);
 	stack_submit(s, unwind_user(ctx, s));
@@ -41,16 +54,19 @@ int trace_hit(void *ctx)
 {
 	u32 event = bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1);
 
+	struct event_runs *runs = count_run(event);
 	if (knobs.events[event].has_filter && !filter_passes(ctx, event))
 		return 0;
-	return take_kernel_hit(ctx, event);
+	return take_kernel_hit(ctx, event, runs);
 }
 
 /* Functions of the kernel, at their begin or return. */
 SEC("kprobe")
 int kprobe_hit(struct pt_regs *ctx)
 {
-	return take_kernel_hit(ctx, bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1));
+	u32 event = bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1);
+
+	return take_kernel_hit(ctx, event, count_run(event));
 }
 
 /* No kernel stack: it would only show the uprobe itself. */

@@ -32,7 +32,7 @@ void programs_detach(struct bpf_link *link)
 	nr_attached--;
 }
 
-int programs_perf_runs(const struct programs *bpf, u32 event, struct perf_runs *out, u32 nr)
+int programs_event_runs(const struct programs *bpf, u32 event, struct event_runs *out, u32 nr)
 {
 	return -ENOTSUP;
 }
@@ -191,6 +191,40 @@ static void cpus_are_looked_at_when_something_may_have_changed(void **state)
 	hotplug_fini(&h);
 }
 
+/* Of each CPU and time, the part that its other samples have. */
+static void late_samples_are_those_of_what_the_cpu_did(void **state)
+{
+	struct cpus c = { .attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK },
+			  .takes_skipped = true };
+	struct cpu_event e = { .cpu = 0 };
+	struct cpu_counts now = { .nr_missed = 100, .nr_runs = 900 };
+
+	take_counts(&c, &e, &now); /* it was idle, or ran processes that are no targets */
+	assert_int_equal(e.counts.late.nr, 0);
+	now = (struct cpu_counts){ .nr_missed = 150, .nr_runs = 1000, .nr_wanted = 50 };
+	take_counts(&c, &e, &now);
+	assert_int_equal(e.counts.late.nr, 25);
+	now.nr_missed = 170; /* paused all the time: the mean so far */
+	take_counts(&c, &e, &now);
+	assert_int_equal(e.counts.late.nr, 26);
+	assert_int_equal(e.counts.skipped.nr, 0);
+}
+
+/* No idle CPU runs programs of others. */
+static void skipped_samples_are_those_of_what_the_busy_cpu_did(void **state)
+{
+	struct cpus c = { .attr = { .type = PERF_TYPE_SOFTWARE,
+				    .config = PERF_COUNT_SW_CPU_CLOCK } };
+	struct cpu_event e = { .cpu = 0 };
+	const struct cpu_counts now = {
+		.nr_missed = 40, .nr_runs = 1000, .nr_busy = 100, .nr_wanted = 50
+	};
+
+	take_counts(&c, &e, &now);
+	assert_int_equal(e.counts.skipped.nr, 20);
+	assert_int_equal(e.counts.late.nr, 0);
+}
+
 static void assert_near(double a, double b, double distance)
 {
 	if (a - b > distance || b - a > distance)
@@ -284,6 +318,8 @@ int main(void)
 		cmocka_unit_test(a_cpu_that_went_off_and_on_unseen_is_sampled_again),
 		cmocka_unit_test(events_that_do_not_run_yet_are_left_alone),
 		cmocka_unit_test(a_ring_whose_cpu_went_off_and_on_unseen_is_replaced),
+		cmocka_unit_test(late_samples_are_those_of_what_the_cpu_did),
+		cmocka_unit_test(skipped_samples_are_those_of_what_the_busy_cpu_did),
 		cmocka_unit_test(samples_come_at_the_requested_rate_but_in_step_with_nothing),
 		cmocka_unit_test(cpus_are_sampled_by_turns),
 		cmocka_unit_test(cpus_are_looked_at_when_something_may_have_changed),

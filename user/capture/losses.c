@@ -21,6 +21,7 @@ static const struct reason reasons[NR_EVENT_COUNTS] = {
 	[EVENT_BUSY] = { "busy", STAT_BUSY },
 	[EVENT_SKIPPED] = { "skipped", STAT_SKIPPED, .is_missed = true },
 	[EVENT_LATE] = { "late", STAT_LATE, .is_missed = true },
+	[EVENT_DECLINED] = { "declined", STAT_DECLINED, .is_missed = true },
 	[EVENT_UNTIMED] = { "untimed", STAT_WAIT_LOST },
 };
 

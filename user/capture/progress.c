@@ -129,8 +129,8 @@ u32 cut_nr_virtual(const struct recording *r, const struct cut *c, struct str *f
 
 void cut_each_loss(const struct cut *c, counter_fn visit, void *ctx)
 {
-	static const u32 shown[] = { STAT_DECLINED, STAT_NO_SCRATCH, STAT_LEAK_UNTRACKED,
-				     STAT_EVENT_LOST, STAT_MAPPING_LOST };
+	static const u32 shown[] = { STAT_NO_SCRATCH, STAT_LEAK_UNTRACKED, STAT_EVENT_LOST,
+				     STAT_MAPPING_LOST };
 
 	for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
 		if (c->losses.stats[shown[i]])

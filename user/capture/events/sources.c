@@ -18,6 +18,7 @@
 #include "capture/kernel/cpus.h"
 #include "capture/kernel/descriptors.h"
 #include "capture/kernel/detacher.h"
+#include "capture/kernel/missed.h"
 #include "capture/kernel/skipped.h"
 #include "capture/unwind/sample_stack.h"
 
@@ -41,9 +42,10 @@ struct sources {
 	struct detacher *detacher;    /* NULL after sources_stop */
 	struct skipped *skipped;      /* NULL: not needed so far */
 	int skipped_err;              /* -EAGAIN: it does not run yet */
-	u64 skipped_late[ABI_EVENTS]; /* samples missed before it ran */
-	u32 nr_gone;                  /* see sources_count_gone */
-	u32 nr_headless;              /* see sources_lose_probes */
+	u64 nr_declined[NR_PROGRAMS]; /* runs, so far */
+	struct missed declined[ABI_EVENTS];
+	u32 nr_gone;     /* see sources_count_gone */
+	u32 nr_headless; /* see sources_lose_probes */
 	bool has_waits;
 	struct span window;
 	bool has_sched_text, has_entry_text;
@@ -178,8 +180,7 @@ static void follow_skipped(struct sources *s)
 		else if (s->skipped_err != -EAGAIN)
 			log_debug("skipped samples cannot be taken: %s", strerror(-s->skipped_err));
 		for (size_t i = 0; !s->skipped_err && i < s->cpus.nr; i++)
-			s->skipped_late[cpus_event(s->cpus.at[i])] =
-				cpus_due(s->cpus.at[i]).nr_missed;
+			cpus_take_skipped(s->cpus.at[i]);
 		return;
 	}
 	vec_each(c, &s->cpus)
@@ -187,33 +188,65 @@ static void follow_skipped(struct sources *s)
 			load_skipped(s);
 }
 
-/* `nr` in proportion to parts of a whole. */
-static u64 part_of(u64 nr, u64 parts, u64 whole)
+/* Programs of events that the kernel declines to run beside others. */
+static const enum program declined_programs[] = { PROGRAM_TRACE_HIT, PROGRAM_KPROBE_HIT,
+						  PROGRAM_OFFCPU_BACK };
+
+static bool is_run_by(const struct event *e, enum program program)
 {
-	return whole ? (u64)((double)nr * (double)parts / (double)whole + 0.5) : nr;
+	return e->kind->programs & 1u << program;
+}
+
+/* Samples of the event that were due, as far as its program ran. */
+static u64 wanted_of(const u64 counts[NR_EVENT_COUNTS], const struct event_runs *ran)
+{
+	return ran->nr_wanted + counts[EVENT_THROTTLED] + counts[EVENT_BUSY];
 }
 
 /*
- * How many of the missed samples were of the targets is unknown; in the mean the same part as of
- * the others. An idle CPU runs no other program, but its timer may come late.
+ * The kernel counts what it declined by program. Unless the program ran for any event, all of it
+ * may have been of the first event's targets.
  */
+static void count_declined(struct sources *s, enum program program, u64 events[][NR_EVENT_COUNTS],
+			   u64 *stats)
+{
+	u64 declined = programs_nr_declined(s->bpf, program), nr_runs = 0;
+	u64 more = declined - s->nr_declined[program];
+	struct event_runs ran[ABI_EVENTS];
+
+	s->nr_declined[program] = declined;
+	for (u32 i = 0; declined && i < s->events->list.nr; i++) {
+		programs_sum_runs(s->bpf, i, &ran[i]);
+		nr_runs += is_run_by(&s->events->list.at[i], program) ? ran[i].nr : 0;
+	}
+	for (u32 i = 0; declined && i < s->events->list.nr; i++) {
+		if (!is_run_by(&s->events->list.at[i], program))
+			continue;
+		struct missed *m = &s->declined[i];
+		u64 wanted = wanted_of(events[i], &ran[i]);
+		missed_add(m, more, wanted, nr_runs);
+		u64 nr = (u64)(m->nr + 0.5);
+		events[i][EVENT_DECLINED] += nr;
+		events[i][EVENT_DUE] += events[i][EVENT_DUE] ? 0 : wanted + nr;
+		stats[STAT_DECLINED] += nr;
+		more = nr_runs ? more : 0;
+	}
+}
+
 void sources_count_missed(struct sources *s, u64 events[][NR_EVENT_COUNTS], u64 *stats)
 {
 	vec_each(c, &s->cpus) {
-		u32 event = cpus_event(*c);
 		struct cpus_due due = cpus_due(*c);
-		u64 skipped = due.nr_missed;
+		u64 *counts = events[cpus_event(*c)];
 
-		if (!s->skipped_err && cpus_are_clocks(*c) && s->skipped_late[event] < skipped)
-			skipped = s->skipped_late[event];
-		u64 late = part_of(due.nr_missed - skipped, due.nr_wanted, due.nr - due.nr_missed);
-		skipped = part_of(skipped, due.nr_wanted, due.nr_busy);
-		events[event][EVENT_DUE] += due.nr_wanted + skipped + late;
-		events[event][EVENT_SKIPPED] += skipped;
-		events[event][EVENT_LATE] += late;
-		stats[STAT_SKIPPED] += skipped;
-		stats[STAT_LATE] += late;
+		counts[EVENT_DUE] += due.nr;
+		counts[EVENT_SKIPPED] += due.nr_skipped;
+		counts[EVENT_LATE] += due.nr_late;
+		stats[STAT_SKIPPED] += due.nr_skipped;
+		stats[STAT_LATE] += due.nr_late;
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(declined_programs); i++)
+		count_declined(s, declined_programs[i], events, stats);
 }
 
 int sources_start(struct sources *s)

@@ -28,7 +28,10 @@ int sources_start(struct sources *s);
 void sources_stop_cpus(struct sources *s);
 void sources_stop(struct sources *s);
 
-/* Adds the samples for which no program ran, by event and in all, to counters of losses. */
+/*
+ * Adds the samples of the targets for which no program ran, by event and in all, to counters of
+ * losses. `events` has the counts by BPF.
+ */
 void sources_count_missed(struct sources *s, u64 events[][NR_EVENT_COUNTS], u64 *stats);
 
 /* Follows CPUs that come online or go offline; call it from time to time. */

@@ -17,6 +17,7 @@
 #include "base/thread.h"
 #include "base/time.h"
 #include "capture/kernel/cpulist.h"
+#include "capture/kernel/missed.h"
 #include "capture/kernel/pacer.h"
 #include "capture/kernel/perf.h"
 
@@ -27,13 +28,21 @@
 #define MISSED_MIN  3
 #define MISSED_PART 500
 
+/* The samples of one event so far. */
+struct cpu_counts {
+	u64 nr, nr_missed; /* due; those for which no program ran */
+	u64 nr_runs;       /* of the program; the next two as in struct event_runs */
+	u64 nr_busy, nr_wanted;
+	struct missed skipped, late; /* of the missed ones */
+};
+
 struct cpu_event {
 	int cpu, fd;
 	u64 running_ns; /* see perf_has_run */
 	struct bpf_link *link;
-	u64 enabled_ns;       /* CLOCK_MONOTONIC; 0: not yet */
-	struct perf_runs ran; /* on the CPU before the event was opened */
-	struct cpus_due due;
+	u64 enabled_ns;        /* CLOCK_MONOTONIC; 0: not yet */
+	struct event_runs ran; /* on the CPU before the event was opened */
+	struct cpu_counts counts;
 	struct paced paced; /* of a clock */
 };
 
@@ -50,9 +59,11 @@ struct cpus {
 	bool running;
 	u64 stopped_ns; /* CLOCK_MONOTONIC; 0: it was not stopped */
 	VEC(struct cpu_event) events;
-	struct cpus_due gone; /* of events that were closed */
-	cpulist refused;      /* online CPUs that do not count the event */
-	int refused_err;      /* of the last of them */
+	bool takes_skipped;
+	u64 gone_wanted; /* of events that were closed: runs of the program for targets */
+	double gone_skipped, gone_late;
+	cpulist refused; /* online CPUs that do not count the event */
+	int refused_err; /* of the last of them */
 };
 
 bool cpus_are_clocks(const struct cpus *c)
@@ -76,8 +87,8 @@ static u64 clock_count_of(const struct cpus *c, const struct cpu_event *e)
 }
 
 /* `counted` was read before `ran`, so that a run in between counts as due. */
-static struct cpus_due due_of(const struct cpus *c, const struct cpu_event *e, u64 counted,
-			      const struct perf_runs *ran)
+static struct cpu_counts counts_of(const struct cpus *c, const struct cpu_event *e, u64 counted,
+				   const struct event_runs *ran)
 {
 	u64 nr = ran->nr - e->ran.nr, by_runs = ran->counted - e->ran.counted;
 	u64 period = nr ? by_runs / nr : 0;
@@ -87,62 +98,83 @@ static struct cpus_due due_of(const struct cpus *c, const struct cpu_event *e, u
 		u64 nr_due = paced_due(&e->paced, counted);
 		nr_missed = nr_due > nr ? nr_due - nr : 0;
 	}
-	return (struct cpus_due){ nr + nr_missed, nr_missed, ran->nr_busy - e->ran.nr_busy,
-				  ran->nr_wanted - e->ran.nr_wanted };
+	return (struct cpu_counts){ .nr = nr + nr_missed,
+				    .nr_missed = nr_missed,
+				    .nr_runs = nr,
+				    .nr_busy = ran->nr_busy - e->ran.nr_busy,
+				    .nr_wanted = ran->nr_wanted - e->ran.nr_wanted };
 }
 
 /* The runs on each possible CPU; NULL if they cannot be read. The caller frees them. */
-static struct perf_runs *read_runs(const struct cpus *c, u32 *nr)
+static struct event_runs *read_runs(const struct cpus *c, u32 *nr)
 {
 	int nr_cpus = libbpf_num_possible_cpus();
-	auto_free struct perf_runs *ran = xcalloc(nr_cpus > 0 ? (size_t)nr_cpus : 1, sizeof(*ran));
+	auto_free struct event_runs *ran = xcalloc(nr_cpus > 0 ? (size_t)nr_cpus : 1, sizeof(*ran));
 
 	*nr = nr_cpus > 0 ? (u32)nr_cpus : 0;
-	return programs_perf_runs(c->bpf, c->event, ran, *nr) ? NULL : take(ran);
+	return programs_event_runs(c->bpf, c->event, ran, *nr) ? NULL : take(ran);
 }
 
-static void measure(struct cpus *c, struct cpu_event *e)
+/* An idle CPU runs no other program, but its timer may come late. */
+static void take_counts(const struct cpus *c, struct cpu_event *e, const struct cpu_counts *now)
+{
+	u64 more = now->nr_missed > e->counts.nr_missed ? now->nr_missed - e->counts.nr_missed : 0;
+	bool is_late = c->takes_skipped && cpus_are_clocks(c);
+
+	missed_add(&e->counts.skipped, is_late ? 0 : more, now->nr_wanted, now->nr_busy);
+	missed_add(&e->counts.late, is_late ? more : 0, now->nr_wanted, now->nr_runs);
+	e->counts.nr_missed += more;
+	e->counts.nr_wanted = now->nr_wanted;
+}
+
+static void measure(const struct cpus *c, struct cpu_event *e)
 {
 	u64 counted = count_of(e);
 	u32 nr;
-	auto_free struct perf_runs *ran = read_runs(c, &nr);
+	auto_free struct event_runs *ran = read_runs(c, &nr);
 
 	if (!ran || (u32)e->cpu >= nr)
 		return;
-	struct cpus_due due = due_of(c, e, counted, &ran[e->cpu]);
-	if (due.nr > e->due.nr)
-		e->due.nr = due.nr;
-	if (due.nr_missed > e->due.nr_missed)
-		e->due.nr_missed = due.nr_missed;
-	e->due.nr_busy = due.nr_busy;
-	e->due.nr_wanted = due.nr_wanted;
+	struct cpu_counts now = counts_of(c, e, counted, &ran[e->cpu]);
+	take_counts(c, e, &now);
 }
 
-static void add_due(struct cpus_due *sum, const struct cpus_due *more)
+static void measure_all(struct cpus *c)
 {
-	sum->nr += more->nr;
-	sum->nr_missed += more->nr_missed;
-	sum->nr_busy += more->nr_busy;
-	sum->nr_wanted += more->nr_wanted;
+	vec_each(e, &c->events)
+		measure(c, e);
 }
 
 struct cpus_due cpus_due(struct cpus *c)
 {
 	pthread_mutex_lock(&c->lock);
-	struct cpus_due sum = c->gone;
+	u64 nr_wanted = c->gone_wanted;
+	double skipped = c->gone_skipped, late = c->gone_late;
+	measure_all(c);
 	vec_each(e, &c->events) {
-		measure(c, e);
-		add_due(&sum, &e->due);
+		nr_wanted += e->counts.nr_wanted;
+		skipped += e->counts.skipped.nr;
+		late += e->counts.late.nr;
 	}
 	pthread_mutex_unlock(&c->lock);
-	return sum;
+	struct cpus_due due = { .nr_skipped = (u64)(skipped + 0.5), .nr_late = (u64)(late + 0.5) };
+	due.nr = nr_wanted + due.nr_skipped + due.nr_late;
+	return due;
+}
+
+void cpus_take_skipped(struct cpus *c)
+{
+	pthread_mutex_lock(&c->lock);
+	measure_all(c);
+	c->takes_skipped = true;
+	pthread_mutex_unlock(&c->lock);
 }
 
 bool cpus_seem_to_miss(struct cpus *c)
 {
 	u32 nr;
-	auto_free struct perf_runs *ran = read_runs(c, &nr);
-	struct cpus_due sum = { 0 };
+	auto_free struct event_runs *ran = read_runs(c, &nr);
+	u64 nr_due = 0, nr_missed = 0;
 
 	if (!ran || !cpus_are_clocks(c))
 		return false;
@@ -150,11 +182,12 @@ bool cpus_seem_to_miss(struct cpus *c)
 	vec_each(e, &c->events) {
 		if ((u32)e->cpu >= nr)
 			continue;
-		struct cpus_due due = due_of(c, e, clock_count_of(c, e), &ran[e->cpu]);
-		add_due(&sum, &due);
+		struct cpu_counts now = counts_of(c, e, clock_count_of(c, e), &ran[e->cpu]);
+		nr_due += now.nr;
+		nr_missed += now.nr_missed;
 	}
 	pthread_mutex_unlock(&c->lock);
-	return sum.nr_missed >= MISSED_MIN && sum.nr_missed * MISSED_PART >= sum.nr;
+	return nr_missed >= MISSED_MIN && nr_missed * MISSED_PART >= nr_due;
 }
 
 static int enable(struct cpu_event *e)
@@ -169,7 +202,7 @@ static int enable(struct cpu_event *e)
 static void note_runs(struct cpus *c, struct cpu_event *e)
 {
 	u32 nr;
-	auto_free struct perf_runs *ran = read_runs(c, &nr);
+	auto_free struct event_runs *ran = read_runs(c, &nr);
 	u64 id = 0;
 
 	if (ran && (u32)e->cpu < nr)
@@ -250,11 +283,15 @@ static int add_cpu(struct cpus *c, int cpu)
 
 static void drop_event(struct cpus *c, size_t i)
 {
-	measure(c, &c->events.at[i]);
-	add_due(&c->gone, &c->events.at[i].due);
-	programs_set_clock(c->bpf, c->event, c->events.at[i].cpu, 0);
-	programs_detach(c->events.at[i].link);
-	close(c->events.at[i].fd);
+	struct cpu_event *e = &c->events.at[i];
+
+	measure(c, e);
+	c->gone_wanted += e->counts.nr_wanted;
+	c->gone_skipped += e->counts.skipped.nr;
+	c->gone_late += e->counts.late.nr;
+	programs_set_clock(c->bpf, c->event, e->cpu, 0);
+	programs_detach(e->link);
+	close(e->fd);
 	c->events.at[i] = c->events.at[--c->events.nr];
 }
 

@@ -39,14 +39,17 @@ u32 cpus_event(const struct cpus *c); /* its number in the recording */
 bool cpus_are_clocks(const struct cpus *c);
 
 /*
- * How many samples were due so far, and for how many of them no program ran. Both only grow.
- * Interrupts busy CPUs to read their counts.
+ * How many samples of the targets were due so far, and for how many of them no program ran: it
+ * could not run beside others', or the CPU's timer was late. All only grow. Interrupts busy CPUs to
+ * read their counts.
  */
 struct cpus_due {
-	u64 nr, nr_missed;
-	u64 nr_busy, nr_wanted; /* runs of the program, as in struct perf_runs */
+	u64 nr, nr_skipped, nr_late;
 };
 struct cpus_due cpus_due(struct cpus *c);
+
+/* From now on another program takes the samples that are skipped; clocks only miss late ones. */
+void cpus_take_skipped(struct cpus *c);
 
 /* Whether more than noise of a clock's samples seem to be missing. Interrupts no CPU. */
 bool cpus_seem_to_miss(struct cpus *c);

@@ -141,13 +141,9 @@ static struct bpf_prog_info info_of(const struct bpf_program *p)
 	return info;
 }
 
-u64 load_nr_declined(const struct bpf_object *o)
+u64 load_nr_declined(const struct bpf_program *p)
 {
-	struct bpf_program *p;
-	u64 sum = 0;
-
-	bpf_object__for_each_program(p, o) sum += info_of(p).recursion_misses;
-	return sum;
+	return info_of(p).recursion_misses;
 }
 
 u64 load_run_ns(const struct bpf_object *o)

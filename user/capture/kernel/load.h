@@ -6,6 +6,7 @@
 
 struct bpf_map;
 struct bpf_object;
+struct bpf_program;
 
 /* A program that the verifier has refused. */
 struct load_refusal {
@@ -41,11 +42,11 @@ void load_sum_counters(const struct bpf_map *map, u32 first, u64 *sums, u32 nr);
 int load_timing_open(void);
 
 /*
- * How often the kernel declined to run the object's programs (bpf_prog_inc_misses_counter): since
- * Linux 5.12 for those of BTF tracepoints, since 6.7 for those of tracepoints and kprobes. It
- * counts no declined programs of perf events.
+ * How often the kernel declined to run the program (bpf_prog_inc_misses_counter): since Linux 5.12
+ * for those of BTF tracepoints, since 6.7 for those of tracepoints and kprobes. It counts no
+ * declined programs of perf events.
  */
-u64 load_nr_declined(const struct bpf_object *o);
+u64 load_nr_declined(const struct bpf_program *p);
 
 /* The run time of all programs of the object so far; 0 unless the kernel knows it. */
 u64 load_run_ns(const struct bpf_object *o);

@@ -576,10 +576,29 @@ struct bpf_object *programs_object(const struct programs *bpf)
 	return bpf->skel->obj;
 }
 
-int programs_perf_runs(const struct programs *bpf, u32 event, struct perf_runs *out, u32 nr)
+int programs_event_runs(const struct programs *bpf, u32 event, struct event_runs *out, u32 nr)
 {
-	return bpf_map__lookup_elem(bpf->skel->maps.perf_runs, &event, sizeof(event), out,
+	return bpf_map__lookup_elem(bpf->skel->maps.event_runs, &event, sizeof(event), out,
 				    nr * sizeof(*out), 0);
+}
+
+void programs_sum_runs(const struct programs *bpf, u32 event, struct event_runs *out)
+{
+	int nr_cpus = libbpf_num_possible_cpus();
+	auto_free struct event_runs *ran = xcalloc((size_t)nr_cpus, sizeof(*ran));
+
+	*out = (struct event_runs){ 0 };
+	if (programs_event_runs(bpf, event, ran, (u32)nr_cpus))
+		return;
+	for (int cpu = 0; cpu < nr_cpus; cpu++) {
+		out->nr += ran[cpu].nr;
+		out->nr_wanted += ran[cpu].nr_wanted;
+	}
+}
+
+u64 programs_nr_declined(const struct programs *bpf, enum program program)
+{
+	return load_nr_declined(program_of(bpf->skel, program));
 }
 
 int programs_set_clock(struct programs *bpf, u32 event, int cpu, u64 id)
@@ -598,7 +617,6 @@ struct ring *programs_ring(const struct programs *bpf)
 void programs_stats(const struct programs *bpf, u64 stats[NR_STATS])
 {
 	load_sum_counters(bpf->skel->maps.stats, 0, stats, NR_STATS);
-	stats[STAT_DECLINED] += load_nr_declined(bpf->skel->obj);
 }
 
 void programs_event_counts(const struct programs *bpf, u32 event, u64 counts[NR_EVENT_COUNTS])

@@ -135,8 +135,14 @@ struct bpf_object *programs_object(const struct programs *bpf);
  * How often the event's program ran, on each of the possible CPUs, which are `nr`.
  * programs_set_clock reports the kernel's id of the perf event that samples on a CPU; 0: none.
  */
-int programs_perf_runs(const struct programs *bpf, u32 event, struct perf_runs *out, u32 nr);
+int programs_event_runs(const struct programs *bpf, u32 event, struct event_runs *out, u32 nr);
 int programs_set_clock(struct programs *bpf, u32 event, int cpu, u64 id);
+
+/* Sums `nr` and `nr_wanted` over CPUs. */
+void programs_sum_runs(const struct programs *bpf, u32 event, struct event_runs *out);
+
+/* See load_nr_declined. */
+u64 programs_nr_declined(const struct programs *bpf, enum program program);
 
 struct ring *programs_ring(const struct programs *bpf);
 
