@@ -23,7 +23,8 @@ struct node_options {
 	bool signatures;           /* Java methods have their signature in the name */
 	bool addresses;            /* functions without a symbol have their offset as name */
 	bool measure;              /* recordings may measure their BPF programs */
-	bool times_programs;       /* the run time of BPF programs is known without `measure` */
+	bool times_programs;       /* the run time of BPF programs is known without `measure`, also
+				      that of others */
 	bool keeps_output_rights;  /* the output needs rights over files of others
 				      (proc/privileges.h) */
 	bool ends_without_helpers; /* the caller watches node_lost_helper and ends */

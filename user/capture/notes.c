@@ -104,6 +104,46 @@ static void note_memory_left_out(const struct cut *c)
 		 (int)m->last.pid, m->user, nr > 1 ? " and of others" : "");
 }
 
+#define OTHERS_MAX 3
+
+/* More than noise, as in the summary. */
+static bool has_missed(const struct recording *r, const struct cut *c)
+{
+	for (u32 i = 0; i < r->options.events->list.nr; i++) {
+		const u64 *counts = c->losses.events[i];
+		if ((counts[EVENT_SKIPPED] + counts[EVENT_DECLINED]) * 100 > counts[EVENT_DUE])
+			return true;
+	}
+	return false;
+}
+
+/* The BPF programs of others that took the time. Without run times the first ones are named. */
+static void note_others(const struct recording *r, const struct cut *c)
+{
+	other_program_list others = { 0 };
+	auto_str struct str line = { 0 };
+
+	if (!has_missed(r, c) || !sources_misses_some(r->sources))
+		return;
+	bool is_new = sources_others(r->sources, &others);
+	for (size_t i = 0; i < others.nr && i < OTHERS_MAX; i++) {
+		const struct other_program *p = &others.at[i];
+		auto_free char *key = xasprintf("beside_%s_%s", p->name, p->comm);
+		auto_free char *text = xasprintf("ms for which the BPF program %s of %s-%d ran, "
+						 "beside which samples are lost; 0: unknown",
+						 p->name, p->comm, (int)p->pid);
+		if (p->run_ns < NS_PER_MS && r->node->timing_fd >= 0)
+			break;
+		profile_note(c->profile, key, text, p->run_ns / NS_PER_MS);
+		str_addf(&line, "%s%s of %s-%d", i ? ", " : "", p->name, p->comm, (int)p->pid);
+		if (p->run_ns)
+			str_addf(&line, " for %.2f s", (double)p->run_ns / NS_PER_SEC);
+	}
+	if (is_new && line.len)
+		log_warn("samples are lost beside BPF programs of others: %s", line.at);
+	vec_fini(&others);
+}
+
 /* Notes on samples and stacks. */
 static void note_samples(const struct recording *r, struct cut *c)
 {
@@ -118,6 +158,7 @@ static void note_samples(const struct recording *r, struct cut *c)
 	profile_note(profile, "samples", "samples taken", samples);
 	profile_note(profile, "lost", "samples lost", loss_counts_samples(&c->losses));
 	losses_note(r, c);
+	note_others(r, c);
 	note_left_out(r->node, c);
 	note_files_left_out(r->node, c);
 	note_memory_left_out(c);

@@ -279,6 +279,7 @@ static int start_recording(struct record *r)
 		.signatures = r->o.signatures,
 		.addresses = r->o.raw_names,
 		.measure = r->o.measure,
+		.times_programs = events_may_be_declined(&r->o.events),
 		.keeps_output_rights = output_needs_rights(name, r->o.force),
 	};
 	const struct recording_options options = {

@@ -141,6 +141,21 @@ int event_set_filter(struct event *e, const char *text, struct str *why)
 	return -EINVAL;
 }
 
+static bool is_counter(const struct event *e)
+{
+	return e->kind == &event_kind_perf &&
+	       (e->perf_type != PERF_TYPE_SOFTWARE || e->perf_config != PERF_COUNT_SW_CPU_CLOCK);
+}
+
+bool events_may_be_declined(const struct events *all)
+{
+	vec_each(e, &all->list)
+		if (is_counter(e) ||
+		    e->kind->programs & (PROGRAM_BIT(TRACE_HIT) | PROGRAM_BIT(KPROBE_HIT)))
+			return true;
+	return false;
+}
+
 bool event_has_period(const struct event *e)
 {
 	return e->kind->has_period;

@@ -87,6 +87,12 @@ int events_parse(const char *text, const struct event_options *o, struct events 
  */
 int event_set_filter(struct event *e, const char *text, struct str *why);
 
+/*
+ * Whether the kernel may decline samples for programs of others, and nothing takes them: those of
+ * counters, tracepoints and kprobes.
+ */
+bool events_may_be_declined(const struct events *all);
+
 /* Whether event_options.period applies, and not an interval or minimum of the event's own. */
 bool event_has_period(const struct event *e);
 

@@ -19,12 +19,15 @@
 #include "capture/kernel/descriptors.h"
 #include "capture/kernel/detacher.h"
 #include "capture/kernel/missed.h"
+#include "capture/kernel/other_programs.h"
 #include "capture/kernel/skipped.h"
 #include "capture/unwind/sample_stack.h"
 
 /* The part of the ring for each CPU: for events at a steady rate, and for those in bursts. */
 #define RING_BYTES_STEADY (512 * 1024)
 #define RING_BYTES_BURSTS (1024 * 1024)
+
+#define TOLD_HOLDS_NS (600 * NS_PER_SEC) /* then a warning is repeated */
 
 struct source_probes {
 	u32 event;
@@ -44,8 +47,11 @@ struct sources {
 	int skipped_err;              /* -EAGAIN: it does not run yet */
 	u64 nr_declined[NR_PROGRAMS]; /* runs, so far */
 	struct missed declined[ABI_EVENTS];
-	u32 nr_gone;     /* see sources_count_gone */
-	u32 nr_headless; /* see sources_lose_probes */
+	bool is_missing_some; /* samples that nothing takes */
+	other_program_list others;
+	u64 looked_ns, told_ns; /* CLOCK_MONOTONIC */
+	u32 nr_gone;            /* see sources_count_gone */
+	u32 nr_headless;        /* see sources_lose_probes */
 	bool has_waits;
 	struct span window;
 	bool has_sched_text, has_entry_text;
@@ -159,6 +165,7 @@ void sources_close(struct sources *s)
 	if (s->detacher)
 		detach_all(s);
 	skipped_free(s->skipped);
+	vec_fini(&s->others);
 	vec_each(p, &s->probes)
 		probes_free(p->probes);
 	vec_fini(&s->cpus);
@@ -247,6 +254,54 @@ void sources_count_missed(struct sources *s, u64 events[][NR_EVENT_COUNTS], u64 
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(declined_programs); i++)
 		count_declined(s, declined_programs[i], events, stats);
+}
+
+static bool are_some_missing(const struct sources *s)
+{
+	bool takes_skipped = !s->skipped_err || s->skipped_err == -EAGAIN;
+
+	for (size_t i = 0; i < ARRAY_SIZE(declined_programs); i++)
+		if (programs_nr_declined(s->bpf, declined_programs[i]))
+			return true;
+	vec_each(c, &s->cpus)
+		if (!(takes_skipped && cpus_are_clocks(*c)) && cpus_due(*c).nr_skipped)
+			return true;
+	return false;
+}
+
+/* The times of others' programs are those since then. */
+static void look_for_missing(struct sources *s)
+{
+	u64 now_ns = time_mono_ns();
+
+	if (s->is_missing_some || now_ns - s->looked_ns < NS_PER_SEC)
+		return;
+	s->looked_ns = now_ns;
+	s->is_missing_some = are_some_missing(s);
+	if (s->is_missing_some)
+		other_programs_read(&s->others);
+}
+
+bool sources_misses_some(const struct sources *s)
+{
+	return s->is_missing_some || are_some_missing(s);
+}
+
+bool sources_others(struct sources *s, other_program_list *out)
+{
+	other_program_list now = { 0 };
+	u64 now_ns = time_mono_ns();
+	bool is_new = !s->told_ns || now_ns - s->told_ns > TOLD_HOLDS_NS;
+
+	other_programs_read(&now);
+	vec_each(p, &now)
+		vec_push(out, *p);
+	other_programs_since(&s->others, out);
+	vec_fini(&s->others);
+	s->others = now;
+	if (is_new)
+		s->told_ns = now_ns;
+	return is_new;
 }
 
 int sources_start(struct sources *s)
@@ -362,6 +417,7 @@ void sources_remove_process(struct sources *s, const struct process *p)
 void sources_poll(struct sources *s, const struct processes *all)
 {
 	follow_skipped(s);
+	look_for_missing(s);
 	if (!places_probes(s))
 		return;
 	vec_each(probes, &s->probes)

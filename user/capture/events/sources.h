@@ -7,6 +7,7 @@
 #include "capture/events/events.h"
 #include "capture/events/monitorwaits.h"
 #include "capture/events/probes.h"
+#include "capture/kernel/other_programs.h"
 #include "capture/kernel/programs.h"
 #include "jvm/agent/agents.h"
 #include "sym/symbolize.h"
@@ -33,6 +34,16 @@ void sources_stop(struct sources *s);
  * losses. `events` has the counts by BPF.
  */
 void sources_count_missed(struct sources *s, u64 events[][NR_EVENT_COUNTS], u64 *stats);
+
+/* Whether samples are missing that nothing takes, because programs of others ran. */
+bool sources_misses_some(const struct sources *s);
+
+/*
+ * In that case: appends the BPF programs of others, with their run
+ * time since the last call or since the first of these samples. Returns whether that is worth a
+ * warning; not more often than every ten minutes.
+ */
+bool sources_others(struct sources *s, other_program_list *out);
 
 /* Follows CPUs that come online or go offline; call it from time to time. */
 void sources_follow(struct sources *s);

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BPF programs of other processes. */
+#include "capture/kernel/other_programs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "base/utf8.h"
+
+#define PROGRAMS_MAX    1024
+#define DESCRIPTORS_MAX 4096 /* of a process: servers with more hold sockets */
+#define LINE_MAX_BYTES  4096
+
+/* The value of a line of fdinfo; NULL if it has none. */
+static const char *value_of(const char *info, const char *key)
+{
+	const char *at = strstr(info, key);
+
+	return at ? at + strlen(key) + strspn(at + strlen(key), " \t") : NULL;
+}
+
+static u64 number_of(const char *info, const char *key)
+{
+	const char *value = value_of(info, key);
+
+	return value ? strtoull(value, NULL, 10) : 0;
+}
+
+/* These run with bpf_prog_active held. */
+static bool holds_others_up(u64 type)
+{
+	return type == BPF_PROG_TYPE_KPROBE || type == BPF_PROG_TYPE_TRACEPOINT ||
+	       type == BPF_PROG_TYPE_PERF_EVENT;
+}
+
+static bool is_known(const other_program_list *all, u64 id)
+{
+	vec_each(p, all)
+		if (p->id == id)
+			return true;
+	return false;
+}
+
+static void name_holder(int proc_fd, struct other_program *p)
+{
+	auto_free char *path = xasprintf("%d/comm", (int)p->pid);
+	auto_free char *text = NULL;
+	auto_str struct str clean = { 0 };
+	size_t len;
+
+	if (file_read_at(proc_fd, path, 64, &text, &len))
+		return;
+	utf8_clean(&clean, text, strcspn(text, "\n"));
+	copy_text(p->comm, sizeof(p->comm), clean.len ? clean.at : "");
+}
+
+static void add_program(int proc_fd, pid_t pid, const char *fd, other_program_list *out)
+{
+	auto_free char *path = xasprintf("%d/fdinfo/%s", (int)pid, fd);
+	auto_free char *info = NULL;
+	size_t len;
+
+	if (file_read_at(proc_fd, path, 4096, &info, &len) ||
+	    !holds_others_up(number_of(info, "prog_type:")) ||
+	    is_known(out, number_of(info, "prog_id:")))
+		return;
+	struct other_program p = { .id = (u32)number_of(info, "prog_id:"),
+				   .pid = pid,
+				   .run_ns = number_of(info, "run_time_ns:") };
+	const char *tag = value_of(info, "prog_tag:");
+	snprintf(p.tag, sizeof(p.tag), "%.16s", tag ?: "");
+	snprintf(p.name, sizeof(p.name), "program %u", p.id);
+	name_holder(proc_fd, &p);
+	vec_push(out, p);
+}
+
+static void add_programs_of(int proc_fd, pid_t pid, other_program_list *out)
+{
+	auto_free char *path = xasprintf("%d/fd", (int)pid);
+	int fd = openat(proc_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_closedir DIR *fds = fd < 0 ? NULL : fdopendir(fd);
+	char target[32];
+
+	for (int i = 0; fds && i < DESCRIPTORS_MAX && out->nr < PROGRAMS_MAX; i++) {
+		const struct dirent *d = readdir(fds);
+		if (!d)
+			return;
+		ssize_t len = readlinkat(dirfd(fds), d->d_name, target, sizeof(target) - 1);
+		target[len > 0 ? len : 0] = '\0';
+		if (!strcmp(target, "anon_inode:bpf-prog"))
+			add_program(proc_fd, pid, d->d_name, out);
+	}
+}
+
+/* "ffffffffc0012345 t bpf_prog_TAG_NAME\t[bpf]" */
+static int take_name(const char *line, const char *end, void *list)
+{
+	char tag[20], name[64];
+
+	if (sscanf(line, "%*x %*c bpf_prog_%16[0-9a-f]_%63[A-Za-z0-9_.]", tag, name) != 2)
+		return 0;
+	vec_each(p, (other_program_list *)list)
+		if (!strcmp(p->tag, tag))
+			copy_text(p->name, sizeof(p->name), name);
+	return 0;
+}
+
+void other_programs_read(other_program_list *out)
+{
+	int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_closedir DIR *proc = proc_fd < 0 ? NULL : fdopendir(proc_fd);
+
+	for (const struct dirent *d; proc && (d = readdir(proc));) {
+		pid_t pid = atoi(d->d_name);
+		if (pid > 0 && pid != getpid())
+			add_programs_of(proc_fd, pid, out);
+	}
+	auto_close int names = out->nr ? open("/proc/kallsyms", O_RDONLY | O_CLOEXEC) : -1;
+	if (names >= 0)
+		file_each_line(names, LINE_MAX_BYTES, take_name, out);
+}
+
+static int by_run_time(const void *a, const void *b)
+{
+	const struct other_program *x = a, *y = b;
+
+	return x->run_ns < y->run_ns ? 1 : x->run_ns > y->run_ns ? -1 : 0;
+}
+
+void other_programs_since(const other_program_list *before, other_program_list *now)
+{
+	vec_each(p, now)
+		vec_each(old, before)
+			if (old->id == p->id)
+				p->run_ns -= old->run_ns < p->run_ns ? old->run_ns : p->run_ns;
+	if (now->nr)
+		qsort(now->at, now->nr, sizeof(now->at[0]), by_run_time);
+}
