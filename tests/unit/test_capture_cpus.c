@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
+#include "capture/events/event_kind.h"
 #include "capture/kernel/cpus.c"
 #include "capture/kernel/hotplug.h"
 #include "capture/kernel/pacer.h"
@@ -231,6 +232,43 @@ static void assert_near(double a, double b, double distance)
 		fail_msg("%g is not within %g of %g", a, distance, b);
 }
 
+/*
+ * A CPU that sleeps for 7 of 10 ms. For 1 ms it runs one function at 3 GHz, for 2 ms another at 1
+ * GHz: a third of the time, and 60 % of the cycles.
+ */
+static void cycles_have_the_weight_of_their_period(void **state)
+{
+	struct cpus c = { .attr = { .type = PERF_TYPE_HARDWARE,
+				    .config = PERF_COUNT_HW_CPU_CYCLES } };
+	const u64 period = cycles_period(3000000, 999);
+	struct cpu_event e = { .cpu = 0 };
+	struct event_runs ran = { 0 };
+	u64 counted = 0, next = period, weights[2] = { 0 };
+
+	for (int ms = 0; ms < 10000; ms++) {
+		bool is_slow = ms % 10;
+		if (ms % 10 > 2)
+			continue;
+		counted += is_slow ? 1000000 : 3000000;
+		for (; next <= counted; next += period) {
+			ran.nr++;
+			ran.counted += period;
+			weights[is_slow] += period;
+		}
+	}
+	u64 sum = weights[0] + weights[1];
+	assert_near((double)sum, (double)counted, (double)period);
+	assert_near((double)weights[0] / (double)sum, 0.6, 0.02);
+	struct cpu_counts now = counts_of(&c, &e, counted, &ran);
+	assert_int_equal(now.nr, ran.nr); /* 10 s at 999 Hz are not due on a CPU that sleeps */
+	assert_int_equal(now.nr_missed, 0);
+	ran.nr -= 50; /* the kernel ran others' programs */
+	ran.counted -= 50 * period;
+	now = counts_of(&c, &e, counted, &ran);
+	assert_int_equal(now.nr_missed, 50);
+	assert_int_equal(now.nr, ran.nr + 50);
+}
+
 /* One event of `nr`, whose timer the kernel restarts whenever its period is set. */
 struct simulated {
 	struct pacer pacer;
@@ -320,6 +358,7 @@ int main(void)
 		cmocka_unit_test(a_ring_whose_cpu_went_off_and_on_unseen_is_replaced),
 		cmocka_unit_test(late_samples_are_those_of_what_the_cpu_did),
 		cmocka_unit_test(skipped_samples_are_those_of_what_the_busy_cpu_did),
+		cmocka_unit_test(cycles_have_the_weight_of_their_period),
 		cmocka_unit_test(samples_come_at_the_requested_rate_but_in_step_with_nothing),
 		cmocka_unit_test(cpus_are_sampled_by_turns),
 		cmocka_unit_test(cpus_are_looked_at_when_something_may_have_changed),

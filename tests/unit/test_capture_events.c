@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "capture/events/event_kind.h"
 #include "capture/events/events.h"
 #include "capture/events/kernel_text.h"
 #include "elf/instruction.h"
@@ -74,6 +75,13 @@ static void a_weighed_event_also_has_a_number_of_samples(void **state)
 	assert_types(main, 1, "uprobe:/proc/self/exe:main/hits");
 	assert_types(main, 100,
 		     "uprobe:/proc/self/exe:main/hits, uprobe:/proc/self/exe:main-samples/samples");
+}
+
+static void cycles_have_a_period_by_the_clock(void **state)
+{
+	assert_int_equal(cycles_period(3000000, 1000), 3000000);
+	assert_int_equal(cycles_period(1000000, 1000000), 10000); /* not a sample every 1,000 */
+	assert_int_equal(cycles_period(0, 99), 0);                /* unknown: the kernel chooses */
 }
 
 static void an_error_quotes_the_given_text(void **state)
@@ -198,6 +206,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_list_keeps_its_order_and_its_names),
 		cmocka_unit_test(a_weighed_event_also_has_a_number_of_samples),
+		cmocka_unit_test(cycles_have_a_period_by_the_clock),
 		cmocka_unit_test(an_error_quotes_the_given_text),
 		cmocka_unit_test(a_tracepoint_has_one_name_with_and_without_its_prefix),
 		cmocka_unit_test(a_library_is_found_by_name_without_a_path),

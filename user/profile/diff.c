@@ -131,6 +131,14 @@ static bool is_one_wanted(const struct value_type *x, const struct value_type *y
 	       (wanted == measure_of_type(x) || wanted == measure_of_type(y));
 }
 
+/* perf script gives no unit of cycles: they are "events". */
+static bool is_same_unit(const struct value_type *x, const struct value_type *y)
+{
+	return !strcmp(x->unit, y->unit) ||
+	       (measure_of_type(x) == MEASURE_CYCLES && measure_of_type(y) == MEASURE_CYCLES &&
+		strcmp(x->unit, "samples") != 0 && strcmp(y->unit, "samples") != 0);
+}
+
 /*
  * Also pairs types of different names: collapsed stacks do not name the event of their samples. CPU
  * time in `unit` has several names, and so have cycles.
@@ -143,7 +151,7 @@ static bool find_alike(const struct profile *before, const struct profile *after
 			const struct value_type *x = &before->types.at[b];
 			const struct value_type *y = &after->types.at[a];
 			*out = (struct diff_types){ b, a };
-			if (!strcmp(x->unit, y->unit) &&
+			if (is_same_unit(x, y) &&
 			    (!strcmp(x->name, "samples") || !strcmp(y->name, "samples") ||
 			     (!strcmp(x->unit, unit) && measure_of_type(x) &&
 			      measure_of_type(x) == measure_of_type(y))) &&
@@ -166,6 +174,7 @@ int diff_choose(const struct profile *before, const struct profile *after, const
 	if (!find_common(before, after, event, &chosen) &&
 	    !find_alike(before, after, event, "samples", &chosen) &&
 	    !find_alike(before, after, event, "ns", &chosen) &&
+	    !find_alike(before, after, event, "cycles", &chosen) &&
 	    !find_alike(before, after, event, "events", &chosen)) {
 		if (event)
 			str_addf(why, "%s is not in both: ", event);

@@ -111,5 +111,11 @@ char *why_not_offcpu(void);
 void configure_trace(const struct event *e, u32 number, const struct event_options *o,
 		     struct knobs *knobs);
 
+/*
+ * The period of cycles that takes `freq_hz` samples per second on a CPU with that clock; 0 if the
+ * clock is 0, unknown.
+ */
+u64 cycles_period(u64 khz, int freq_hz);
+
 /* For kinds that run at once, which `start` opens. */
 int open_nothing(struct sources *s, const struct event *e, u32 number);

@@ -18,6 +18,8 @@
 /* Smaller periods would keep a CPU busy with samples alone. */
 #define FAST_PERIOD_MIN 10000
 
+#define CPUINFO_BYTES (1u << 20)
+
 struct perf_name {
 	const char *name, *alias; /* alias may be NULL */
 	u32 type;
@@ -30,6 +32,10 @@ struct perf_name {
 	{                                                                           \
 		name, alias, PERF_TYPE_HARDWARE, PERF_COUNT_HW_##config, NULL, help \
 	}
+#define CYCLES(name, alias, config, help)                                               \
+	{                                                                               \
+		name, alias, PERF_TYPE_HARDWARE, PERF_COUNT_HW_##config, "cycles", help \
+	}
 #define SW(name, alias, config, unit, help)                                         \
 	{                                                                           \
 		name, alias, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##config, unit, help \
@@ -37,7 +43,7 @@ struct perf_name {
 
 /* The names of `perf list` (perf_event_open(2)). */
 static const struct perf_name names[] = {
-	HW("cycles", "cpu-cycles", CPU_CYCLES, "cycles of the CPU"),
+	CYCLES("cycles", "cpu-cycles", CPU_CYCLES, "cycles of the CPU"),
 	HW("instructions", NULL, INSTRUCTIONS, "instructions completed"),
 	HW("cache-references", NULL, CACHE_REFERENCES, "accesses to the last-level cache"),
 	HW("cache-misses", NULL, CACHE_MISSES, "misses of the last-level cache"),
@@ -48,7 +54,7 @@ static const struct perf_name names[] = {
 	   "cycles without an instruction to issue"),
 	HW("stalled-cycles-backend", "idle-cycles-backend", STALLED_CYCLES_BACKEND,
 	   "cycles waiting for data or units"),
-	HW("ref-cycles", NULL, REF_CPU_CYCLES, "cycles at a constant rate"),
+	CYCLES("ref-cycles", NULL, REF_CPU_CYCLES, "cycles at a constant rate"),
 	SW("cpu-clock", NULL, CPU_CLOCK, "ns", "time by the clock of the CPU"),
 	SW("task-clock", NULL, TASK_CLOCK, "ns", "time by the clock of the threads"),
 	SW("page-faults", "faults", PAGE_FAULTS, "faults", "page faults"),
@@ -159,13 +165,71 @@ static char *explain(u32 type, int err)
 	return xstrdup(strerror(-err));
 }
 
+static u64 max_clock_khz(int cpu)
+{
+	auto_free char *path =
+		xasprintf("/sys/devices/system/cpu/cpu%d/cpufreq/cpuinfo_max_freq", cpu);
+	auto_free char *text = NULL;
+	size_t len;
+
+	return file_read(path, 64, &text, &len) ? 0 : strtoull(text, NULL, 10);
+}
+
+/* Virtual machines have no cpufreq. */
+static u64 clock_of_cpuinfo_khz(void)
+{
+	auto_free char *text = NULL;
+	size_t len;
+
+	if (file_read("/proc/cpuinfo", CPUINFO_BYTES, &text, &len))
+		return 0;
+	const char *line = strstr(text, "cpu MHz");
+	const char *colon = line ? strchr(line, ':') : NULL;
+	return colon ? (u64)(strtod(colon + 1, NULL) * 1000) : 0;
+}
+
+/* Of the fastest CPU, so that none takes more samples than requested; 0: unknown. */
+static u64 clock_khz(void)
+{
+	cpulist online = { 0 };
+	u64 most = 0;
+
+	if (!cpulist_online(&online))
+		vec_each(cpu, &online) {
+			u64 khz = max_clock_khz(*cpu);
+			most = khz > most ? khz : most;
+		}
+	vec_fini(&online);
+	return most ?: clock_of_cpuinfo_khz();
+}
+
+u64 cycles_period(u64 khz, int freq_hz)
+{
+	u64 period = khz * 1000 / (u64)freq_hz;
+
+	return period && period < FAST_PERIOD_MIN ? FAST_PERIOD_MIN : period;
+}
+
+/*
+ * By a frequency the kernel adjusts the period to the rate at ticks, begins with a period of 1 and
+ * does nothing while a CPU's ticks are stopped (perf_adjust_freq_unthr_context). Cycles have a
+ * fixed period instead: a CPU at full clock has the rate of -F, a slower one fewer samples of the
+ * same weight.
+ */
+static u64 period_of(u32 type, u64 config, const struct event_options *o)
+{
+	bool is_cycles = type == PERF_TYPE_HARDWARE && (config == PERF_COUNT_HW_CPU_CYCLES ||
+							config == PERF_COUNT_HW_REF_CPU_CYCLES);
+
+	return o->period || !is_cycles ? o->period : cycles_period(clock_khz(), o->freq_hz);
+}
+
 static struct perf_event_attr attr_of(u32 type, u64 config, const struct event_options *o)
 {
 	struct perf_event_attr attr = { .type = type, .config = config };
 
-	if (o->period) {
-		attr.sample_period = o->period;
-	} else {
+	attr.sample_period = period_of(type, config, o);
+	if (!attr.sample_period) {
 		attr.freq = 1;
 		attr.sample_freq = (u64)o->freq_hz;
 	}
@@ -245,7 +309,7 @@ static int open_at(struct sources *s, u32 type, u64 config, const char *name, u3
 	const struct event_options *o = sources_options(s);
 	struct perf_event_attr attr = attr_of(type, config, o);
 
-	int err = o->period ? 0 : check_frequency(o->freq_hz);
+	int err = attr.freq ? check_frequency(o->freq_hz) : 0;
 	if (err)
 		return err;
 	err = sources_add_cpus(s, &attr, number);
@@ -253,8 +317,8 @@ static int open_at(struct sources *s, u32 type, u64 config, const char *name, u3
 		privilege_explain("opening perf events", err);
 		return err;
 	}
-	if (o->period)
-		sources_describe(s, "%s, 1 of %llu", name, (unsigned long long)o->period);
+	if (!attr.freq)
+		sources_describe(s, "%s, 1 of %llu", name, (unsigned long long)attr.sample_period);
 	else
 		sources_describe(s, "%s, %d Hz", name, o->freq_hz);
 	return 0;
