@@ -56,6 +56,9 @@
 	X(NO_USER, "no_user",                                                                      \
 	  "samples without a user stack: kernel threads, threads that end or execute a program",   \
 	  NORMAL, NOTHING, "")                                                                     \
+	X(KERNEL_ONLY, "kernel_only",                                                              \
+	  "samples without user stacks, as continuous profiling has to save CPU time", NORMAL,     \
+	  NOTHING, "")                                                                             \
 	X(UNWALKED, "unwalked", "user stacks of processes just seen, walked by user space",        \
 	  NORMAL, NOTHING, "")                                                                     \
 	X(FRAME_POINTERS, "cut_frame_pointers",                                                    \

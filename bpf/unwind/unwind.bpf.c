@@ -180,6 +180,8 @@ __hidden u32 unwind_user(void *ctx, struct scratch *s)
 
 	if (task_is_kernel(task) || task_is_replaced(task))
 		return STAT_NO_USER;
+	if (knobs.kernel_only)
+		return STAT_KERNEL_ONLY;
 	u32 stop = knobs.measure ? walk_and_measure(ctx, s, task) : walk(ctx, s, task);
 	return stop == STAT_UNREADABLE && task_is_ending(task) ? STAT_NO_USER : stop;
 }

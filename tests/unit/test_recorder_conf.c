@@ -140,15 +140,75 @@ static void the_rate_rises_when_the_next_one_fits(void **state)
 	assert_string_equal(g.why, "");
 }
 
-static void it_goes_off_and_tries_again(void **state)
+static void it_is_off_for_less_than_a_minute(void **state)
 {
 	struct governor g;
 
 	governor_init(&g, &limits);
 	while (governor_rate(&g))
-		assert_true(until_change(&g, 1000, 1000, 1000) > 0);
-	assert_int_equal(until_change(&g, 1000, 0, 0), 30);
-	assert_int_equal(governor_rate(&g), 3);
+		assert_true(until_change(&g, 1000, 50000, 10) > 0);
+	assert_int_equal(until_change(&g, 1000, 50000, 0), GOVERNOR_OFF_SLICES);
+	assert_int_equal(governor_rate(&g), 1);
+	assert_true(governor_is_kernel_only(&g));
+	for (int off = 0, i = 0; i < 10000; i++) {
+		governor_decide(&g, 50000, 0);
+		off = governor_rate(&g) ? 0 : off + 1;
+		assert_true(off <= GOVERNOR_OFF_SLICES);
+	}
+}
+
+/* As beside 37 new programs a second: 1.5 % for their names at any rate, 0.6 % without. */
+static void costs_that_do_not_follow_the_rate_take_user_stacks_not_the_rest(void **state)
+{
+	struct governor g;
+	u64 sum = 0;
+
+	governor_init(&g, &limits);
+	for (int i = 0; i < 1000; i++) {
+		u64 used = governor_is_kernel_only(&g) ? 6000 : 15000 + governor_rate(&g) * 200;
+		sum += used;
+		governor_decide(&g, used, 20);
+		assert_true(governor_rate(&g) > 0);
+		if (i == 300) {
+			assert_true(governor_is_kernel_only(&g));
+			assert_non_null(strstr(g.why, "no user stacks"));
+		}
+	}
+	assert_true(sum / 1000 <= limits.cpu_ppm);
+	/* The programs have gone. */
+	for (int i = 0; i < 1000; i++)
+		governor_decide(&g, 1000 + governor_rate(&g) * 100, 20);
+	assert_int_equal(governor_rate(&g), 19);
+	assert_false(governor_is_kernel_only(&g));
+}
+
+/* 34 busy CPUs of 36 at the full rate, with the cost that was measured on 2. */
+static void the_budget_grows_with_the_cpus(void **state)
+{
+	struct governor_limits own = governor_scale(&limits, 36);
+	struct governor g;
+
+	assert_int_equal(governor_scale(&limits, 2).samples_s, limits.samples_s);
+	assert_int_equal(own.samples_s, 900);
+	governor_init(&g, &own);
+	for (int i = 0; i < 1000; i++) {
+		u64 samples = 34ull * governor_rate(&g);
+		governor_decide(&g, 2000 + samples * 20, samples);
+		assert_int_equal(governor_rate(&g), 19);
+	}
+}
+
+/* Too many samples are no reason to see nothing. */
+static void samples_alone_do_not_turn_it_off(void **state)
+{
+	struct governor g;
+
+	governor_init(&g, &limits);
+	for (int i = 0; i < 1000; i++) {
+		governor_decide(&g, 5000, 1000);
+		assert_true(governor_rate(&g) > 0);
+	}
+	assert_int_equal(governor_rate(&g), 1);
 }
 
 /* This node's samples grow faster than the rate. */
@@ -230,7 +290,10 @@ int main(void)
 		cmocka_unit_test(a_start_may_cost_what_was_saved),
 		cmocka_unit_test(the_rate_falls_when_the_budget_is_spent),
 		cmocka_unit_test(the_rate_rises_when_the_next_one_fits),
-		cmocka_unit_test(it_goes_off_and_tries_again),
+		cmocka_unit_test(it_is_off_for_less_than_a_minute),
+		cmocka_unit_test(costs_that_do_not_follow_the_rate_take_user_stacks_not_the_rest),
+		cmocka_unit_test(the_budget_grows_with_the_cpus),
+		cmocka_unit_test(samples_alone_do_not_turn_it_off),
 		cmocka_unit_test(a_rise_that_is_taken_back_delays_the_next),
 		cmocka_unit_test(samples_of_all_events_follow_the_rate),
 		cmocka_unit_test(the_budget_holds_in_the_long_run),

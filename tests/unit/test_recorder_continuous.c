@@ -182,7 +182,7 @@ static void the_cost_of_other_recordings_does_not_lower_the_rate(void **state)
 	struct continuous *c = begin();
 	u64 now_ns = time_mono_ns();
 
-	c->governor.limits.cpu_ppm = PPM / 100;
+	c->limits.cpu_ppm = PPM / 100;
 	fakes[0].state = fakes[1].state = RECORDING_RUNS;
 	for (int i = 0; i < 200; i++)
 		pass_busy_slice(c, &now_ns, false);

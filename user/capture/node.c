@@ -458,9 +458,19 @@ void node_free(struct node *n)
 	free(n);
 }
 
+/* Nobody needs mappings while only stacks of the kernel are taken; ticks read the side band. */
+static bool needs_mappings(const struct node *n)
+{
+	vec_each(r, &n->recordings)
+		if (!(*r)->options.sampling.kernel_only)
+			return true;
+	return !n->recordings.nr;
+}
+
 int node_fd(struct node *n)
 {
-	return wakes_left(&n->wakes, time_mono_ns()) ? sideband_fd(n->sideband) : -1;
+	return needs_mappings(n) && wakes_left(&n->wakes, time_mono_ns()) ? sideband_fd(n->sideband)
+									  : -1;
 }
 
 void node_woken(struct node *n)

@@ -29,7 +29,8 @@ bool recording_is_denied(const struct recording *r, struct process *p)
 
 void recording_set_up(struct recording *r, struct process *p)
 {
-	if (recording_is_denied(r, p))
+	/* Short programs cost most here: their rows are made from their files. */
+	if (r->options.sampling.kernel_only || recording_is_denied(r, p))
 		return;
 	unwinding_want(r->node->unwinding, p);
 	sources_add_process(r->sources, p);
@@ -80,7 +81,9 @@ static void count_quality(struct recording *r, const struct process *p, const st
 static void take_sample(struct recording *r, struct process *p, const struct sample *sample)
 {
 	const struct event *event = sources_event(r->sources, sample);
-	auto_free struct sample *walked = unwinding_walk(r->node->unwinding, p, sample);
+	auto_free struct sample *walked = r->options.sampling.kernel_only
+						  ? NULL
+						  : unwinding_walk(r->node->unwinding, p, sample);
 
 	if (walked)
 		sample = walked;
@@ -88,7 +91,7 @@ static void take_sample(struct recording *r, struct process *p, const struct sam
 	count_quality(r, p, sample, stop);
 	if (sources_is_double(r->sources, event, sample, p))
 		return;
-	if (p->is_jvm)
+	if (p->is_jvm && !r->options.sampling.kernel_only)
 		recording_admit_jvm(r, p, r->options.agent != AGENT_NEVER);
 	samples_take(&r->samples, p, event, sample, stop);
 }
@@ -110,7 +113,8 @@ void recording_take_sample(struct recording *r, const struct sample *sample)
 	process_keep_name(p);
 	if (!is_target(r, p) && !p->exit_ns)
 		recording_admit(p, r);
-	if (!unwinding_must_wait(r->node->unwinding, p, sample) ||
+	if (r->options.sampling.kernel_only ||
+	    !unwinding_must_wait(r->node->unwinding, p, sample) ||
 	    !unwalked_samples_keep(&r->unwalked_samples, sample))
 		take_sample(r, p, sample);
 }

@@ -371,6 +371,7 @@ static int choose_events(struct record_options *o)
 		.leaks = !isnan(o->leak_age_s),
 		.reserved = o->reserved,
 		.own = o->own,
+		.kernel_only = o->kernel_only,
 		.leak_age_ns = o->leak_age_s > 0 ? (u64)(o->leak_age_s * NS_PER_SEC) : 0,
 		.begin = o->ttsp ? TTSP_BEGIN : o->begin,
 		.end = o->ttsp ? TTSP_END : o->end,

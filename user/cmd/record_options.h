@@ -33,7 +33,7 @@ struct record_options {
 	struct stack_options stacks;
 	const char *loop;
 	int keep;
-	bool jvms, ttsp, live, collect, reserved, own;
+	bool jvms, ttsp, live, collect, reserved, own, kernel_only;
 	const char *begin, *end, *wait_for;
 	/* As parsed. */
 	struct targets *targets;

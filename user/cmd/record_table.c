@@ -90,6 +90,8 @@ static void add_sampling(opt_table *t, struct record_options *o)
 		{ 0, "agent-path", OPT_STRING, &o->agent_path, "FILE", "path of libjvmmap.so" },
 		{ 0, "own", OPT_BOOL, &o->own, NULL,
 		  "keep samples of sysflame's own attach to JVMs, in [sysflame attach]" },
+		{ 0, "kernel-only", OPT_BOOL, &o->kernel_only, NULL,
+		  "take no stacks of user space: the cheapest samples" },
 		{ 0, "ring", OPT_INT, &o->ring_kb, "KB",
 		  "size of the ring buffer (default: by CPUs and events)" },
 		{ 0, "measure", OPT_BOOL, &o->measure, NULL, "report the cost of sampling" },

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
@@ -37,6 +38,7 @@ struct continuous {
 	struct services *services;
 	struct outbox *out;
 	struct readings *readings;
+	struct governor_limits limits; /* of GOVERNOR_CPUS CPUs */
 	struct governor governor;
 	struct slice_writer *writer;
 	struct events events;
@@ -91,6 +93,7 @@ static int start_stream(struct continuous *c, u32 hz)
 	const struct sink_options sink = { .service = services_label, .ctx = c->services };
 
 	continuous_set_rate(&c->sampling, hz);
+	c->sampling.kernel_only = governor_is_kernel_only(&c->governor);
 	c->now = (struct stream){ .hz = hz, .targets = targets_new() };
 	c->sampling.targets = c->now.targets;
 	const struct recording_options options = {
@@ -106,6 +109,14 @@ static int start_stream(struct continuous *c, u32 hz)
 	if (err)
 		free_stream(&c->now);
 	return err;
+}
+
+/* CPUs come and go. */
+static void scale_limits(struct continuous *c)
+{
+	long nr = sysconf(_SC_NPROCESSORS_ONLN);
+
+	c->governor.limits = governor_scale(&c->limits, nr > 0 ? (u32)nr : 1);
 }
 
 /* Starts recording at the governor's rate. */
@@ -165,7 +176,9 @@ struct continuous *continuous_new(struct node *n, struct services *services,
 	c->out = out;
 	c->readings = options->readings;
 	c->writer = slice_writer_new();
-	governor_init(&c->governor, &options->limits);
+	c->limits = options->limits;
+	governor_init(&c->governor, &c->limits);
+	scale_limits(c);
 	c->agent = needs_agents(options) ? AGENT_AUTO : AGENT_NEVER;
 	c->sampling = (struct event_options){ .without_agent = c->agent == AGENT_NEVER };
 	continuous_set_rate(&c->sampling, governor_rate(&c->governor));
@@ -326,6 +339,7 @@ static void decide(struct continuous *c, u64 now_ns)
 	u64 samples_s = passed_ns ? (sampled - c->sampled) * NS_PER_SEC / passed_ns : 0;
 	bool is_shared = c->is_shared;
 
+	scale_limits(c);
 	c->measured_ns = now_ns;
 	c->own_ns = own_ns;
 	c->sampled = sampled;

@@ -10,11 +10,33 @@
 #define SAME_SLICES 2  /* before another change */
 #define FIT_SLICES  6  /* in a row, before it rises */
 #define FIT_MOST    96 /* after rises that were taken back */
-#define OFF_SLICES  30 /* before another try */
 #define FIT_PERCENT 80 /* of the budget, which the next rate may use */
 #define PPM_PERCENT 10000.0
 
-static const u32 rates[] = { 19, 11, 7, 3, 0 };
+#define SAME_PERCENT  80 /* of the cost before a fall: it has not followed the rate */
+#define CHEAP_PERCENT 40 /* of the budget without user stacks, before these are taken again */
+
+struct level {
+	u32 hz;
+	bool is_kernel_only;
+};
+
+/* The last one is off; those without user stacks come just before it. */
+static const struct level levels[] = {
+	{ 19, false }, { 11, false }, { 7, false }, { 3, false },
+	{ 3, true },   { 1, true },   { 0, true },
+};
+
+#define OFF   (ARRAY_SIZE(levels) - 1)
+#define CHEAP 4 /* the first level without user stacks */
+
+struct governor_limits governor_scale(const struct governor_limits *limits, u32 nr_cpus)
+{
+	u64 nr = nr_cpus > GOVERNOR_CPUS ? nr_cpus : GOVERNOR_CPUS;
+
+	return (struct governor_limits){ limits->cpu_ppm * nr / GOVERNOR_CPUS,
+					 limits->samples_s * nr / GOVERNOR_CPUS };
+}
 
 void governor_init(struct governor *g, const struct governor_limits *limits)
 {
@@ -25,15 +47,24 @@ void governor_init(struct governor *g, const struct governor_limits *limits)
 
 u32 governor_rate(const struct governor *g)
 {
-	return rates[g->step];
+	return levels[g->step].hz;
+}
+
+bool governor_is_kernel_only(const struct governor *g)
+{
+	return levels[g->step].is_kernel_only;
 }
 
 static bool fits(const struct governor *g, u64 cpu_ppm, u64 samples_s)
 {
-	u32 now = rates[g->step], next = rates[g->step - 1];
+	u32 now = levels[g->step].hz, next = levels[g->step - 1].hz;
 
+	if (g->step == CHEAP)
+		return cpu_ppm * 100 <= g->limits.cpu_ppm * CHEAP_PERCENT;
+	if (g->step > CHEAP) /* new programs cost most, whatever the rate is */
+		now = next;
 	return cpu_ppm * next * 100 <= g->limits.cpu_ppm * now * FIT_PERCENT &&
-	       samples_s * next * 100 <= g->limits.samples_s * now * FIT_PERCENT;
+	       samples_s * next * 100 <= g->limits.samples_s * levels[g->step].hz * FIT_PERCENT;
 }
 
 /* Costs that grow faster than the rate would otherwise make it rise and fall for ever. */
@@ -54,28 +85,53 @@ static void change(struct governor *g, u32 step)
 	g->nr_over = g->nr_fit = g->nr_same = 0;
 }
 
-static bool fall(struct governor *g, u64 cpu_ppm, u64 samples_s)
+/* The next lower level, or that without user stacks if the last fall saved nothing. */
+static u32 lower_step(const struct governor *g, u64 cpu_ppm)
 {
-	if (g->step + 1 == ARRAY_SIZE(rates))
-		return false;
-	judge_rise(g);
-	change(g, g->step + 1);
+	bool has_saved = cpu_ppm * 100 < g->fell_ppm * SAME_PERCENT;
+	bool is_dear = cpu_ppm > g->limits.cpu_ppm;
+
+	if (g->step && g->step < CHEAP && is_dear && g->fell_ppm && !has_saved)
+		return CHEAP;
+	return g->step + 1;
+}
+
+static void say_why(struct governor *g, u64 cpu_ppm, u64 samples_s)
+{
+	const char *rest =
+		governor_is_kernel_only(g) && g->step < OFF ? "; samples have no user stacks" : "";
+
 	if (cpu_ppm > g->limits.cpu_ppm)
 		snprintf(g->why, sizeof(g->why),
 			 "sysflame used more than its %.2f %% of a CPU (--max-cpu), %.2f %% in the "
-			 "last seconds",
-			 (double)g->limits.cpu_ppm / PPM_PERCENT, (double)cpu_ppm / PPM_PERCENT);
+			 "last seconds%s",
+			 (double)g->limits.cpu_ppm / PPM_PERCENT, (double)cpu_ppm / PPM_PERCENT,
+			 rest);
 	else
 		snprintf(g->why, sizeof(g->why),
 			 "the node gave %" PRIu64 " samples per second, of at most %" PRIu64
-			 " (--max-samples)",
-			 samples_s, g->limits.samples_s);
+			 " (--max-samples)%s",
+			 samples_s, g->limits.samples_s, rest);
+}
+
+static bool fall(struct governor *g, u64 cpu_ppm, u64 samples_s)
+{
+	u32 next = lower_step(g, cpu_ppm);
+
+	/* Neither samples nor a little more CPU time are a reason to see nothing. */
+	if (next == OFF && cpu_ppm < 2 * g->limits.cpu_ppm)
+		return false;
+	judge_rise(g);
+	change(g, next);
+	g->fell_ppm = cpu_ppm;
+	say_why(g, cpu_ppm, samples_s);
 	return true;
 }
 
 static bool rise(struct governor *g)
 {
 	change(g, g->step - 1);
+	g->fell_ppm = 0;
 	if (!g->step)
 		g->why[0] = '\0';
 	return true;
@@ -95,13 +151,13 @@ static void save(struct governor *g, u64 cpu_ppm)
 bool governor_decide(struct governor *g, u64 cpu_ppm, u64 samples_s)
 {
 	save(g, cpu_ppm);
-	bool is_off = !rates[g->step], has_saved = g->saved_ppm >= 0;
+	bool is_off = g->step == OFF, has_saved = g->saved_ppm >= 0;
 	bool is_over =
 		(cpu_ppm > g->limits.cpu_ppm && !has_saved) || samples_s > g->limits.samples_s;
 
 	g->nr_same++;
 	if (is_off)
-		return g->nr_same >= OFF_SLICES && has_saved && rise(g);
+		return g->nr_same >= GOVERNOR_OFF_SLICES && rise(g);
 	g->nr_over = is_over ? g->nr_over + 1 : 0;
 	if (g->nr_over >= OVER_SLICES && g->nr_same > SAME_SLICES)
 		return fall(g, cpu_ppm, samples_s);

@@ -2,30 +2,39 @@
 /*
  * Chooses the rate of continuous profiling, so that the recorder stays within a budget of CPU time
  * and of samples. It decides once per slice. CPU time that a quiet slice leaves over is saved for
- * GOVERNOR_SLICES: reading the symbols of a new program takes more than one slice's share. It
- * expects costs to grow as the rate does; each rise that is taken back doubles the wait for the
- * next.
+ * GOVERNOR_SLICES: reading the symbols of a new program takes more than one slice's share.
+ *
+ * Where a lower rate does not lower the costs, they follow new programs, whose files are read for
+ * their stacks. Then samples have the stack of the kernel only. Continuous profiling is off only
+ * while even this takes twice the budget, and never for longer than GOVERNOR_OFF_SLICES. Each rise
+ * that is taken back doubles the wait for the next.
  */
 #pragma once
 
 #include "base/types.h"
 
-#define GOVERNOR_SLICES 60 /* ten minutes */
+#define GOVERNOR_SLICES     60 /* ten minutes */
+#define GOVERNOR_OFF_SLICES 5
+#define GOVERNOR_CPUS       4 /* the limits are those of so many CPUs */
 
 struct governor_limits {
 	u64 cpu_ppm;   /* own CPU time, in millionths of one CPU */
 	u64 samples_s; /* samples per second */
 };
 
+/* A node with more than GOVERNOR_CPUS has as much more to do. */
+struct governor_limits governor_scale(const struct governor_limits *limits, u32 nr_cpus);
+
 struct governor {
 	struct governor_limits limits;
-	u32 step;            /* in the list of rates */
+	u32 step;            /* in the list of levels */
+	u64 fell_ppm;        /* the cost at which the rate fell last; 0: it rose since */
 	s64 saved_ppm;       /* of CPU time, in ppm of a slice; negative: overspent */
 	u32 nr_over, nr_fit; /* slices in a row over the budget; in which the next rate would fit */
 	u32 nr_same;         /* slices since the rate changed, which itself takes CPU time */
 	u32 fit_slices;      /* nr_fit before it rises */
 	bool has_risen;      /* at the last change */
-	char why[256];       /* why the rate is lower than the first; "" if it is the first */
+	char why[256];       /* why the level is lower than the first; "" if it is the first */
 };
 
 void governor_init(struct governor *g, const struct governor_limits *limits);
@@ -33,5 +42,8 @@ void governor_init(struct governor *g, const struct governor_limits *limits);
 /* Hz; 0: off. */
 u32 governor_rate(const struct governor *g);
 
-/* Takes the cost of the last slice into account. Returns whether the rate has changed. */
+/* Whether samples have no stacks of user space. */
+bool governor_is_kernel_only(const struct governor *g);
+
+/* Takes the cost of the last slice into account. Returns whether the level has changed. */
 bool governor_decide(struct governor *g, u64 cpu_ppm, u64 samples_s);

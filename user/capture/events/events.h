@@ -66,6 +66,7 @@ struct event_options {
 	bool reserved;           /* leaks: keep memory that JVMs and threads reserve */
 	bool own;                /* keep samples of sysflame's own work in JVMs */
 	const char *begin, *end; /* functions that begin and end sampling in a process; or NULL */
+	bool kernel_only;        /* no stacks of user space: a frame stands for them */
 	bool only_targets;       /* put probes only into recorded processes */
 	const struct targets *targets; /* whose libraries names refer to; may be NULL */
 	const cpulist *cpus;           /* sample only these; NULL: all */

@@ -15,6 +15,7 @@
 #define AGENT_LATE_NS     (20 * NS_PER_SEC) /* an attach is given up before that */
 #define FILE_LATE_NS      (5 * NS_PER_SEC)  /* then a frame goes without the name in a file */
 #define UNNAMED_BYTES_MAX (64u << 20)
+#define USER_SPACE        "[user space]"
 #define ATTACH_THREAD     "Attach Listener"
 #define ATTACH_GROUP      "[sysflame attach]"
 
@@ -292,6 +293,8 @@ static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sam
 		return;
 	}
 	to.node = to.place.node;
+	if (named->stop == STAT_KERNEL_ONLY)
+		group = USER_SPACE;
 	if (group)
 		to.node = profile_child(to.cut->profile, to.node,
 					symbolizer_group(s->symbolizer, group));
