@@ -64,10 +64,13 @@ static void every_refusal_has_its_verdict(void **state)
 	ask(w);
 	expect(w, VERDICT_DISABLED);
 	w->is_disabled = false;
+	struct policy_caps known = w->facts.caps;
 	w->facts.has_recorder = false;
+	w->facts.caps = (struct policy_caps){ 0 }; /* it has not started yet */
 	ask(w);
 	expect(w, VERDICT_FAILED);
 	w->facts.has_recorder = true;
+	w->facts.caps = known;
 	w->request.sent_ms = w->wall_ms - HOUR_MS;
 	ask(w);
 	expect(w, VERDICT_EXPIRED);

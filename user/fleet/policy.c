@@ -19,9 +19,10 @@ enum verdict policy_time(const struct fleet_request *r, u64 now_ms, struct str *
 	return VERDICT_ACCEPT;
 }
 
-static u32 smaller(u32 a, u32 b)
+/* A node whose recorder has not started yet knows no limit of its own. */
+static u32 limit(u32 most, u32 of_node)
 {
-	return a < b ? a : b;
+	return of_node && of_node < most ? of_node : most;
 }
 
 /* Nodes that take part, with those of the other waves. */
@@ -84,8 +85,8 @@ static bool allows_events(const char *allowed, const char *events)
 static enum verdict check_caps(const struct fleet_request *r, const struct policy_caps *caps,
 			       struct str *why)
 {
-	u32 hz = smaller(POLICY_HZ_MAX, caps->max_hz);
-	u32 duration_s = smaller(POLICY_DURATION_S, caps->max_duration_s);
+	u32 hz = limit(POLICY_HZ_MAX, caps->max_hz);
+	u32 duration_s = limit(POLICY_DURATION_S, caps->max_duration_s);
 
 	if (r->want == WANT_RECORDING && r->hz > hz)
 		str_addf(why, "%u Hz are more than this node's %u.", r->hz, hz);

@@ -16,7 +16,7 @@
 
 /* Limits of the node; a request can only lower them. */
 struct policy_caps {
-	u32 max_hz, max_duration_s; /* of /etc/sysflame/recorder.conf */
+	u32 max_hz, max_duration_s; /* of /etc/sysflame/recorder.conf; 0: not known yet */
 
 	/* From the fleet's policy (fleet/fleet_policy.h). NULL: the fleet has no policy. */
 	const char *by;     /* who signed it */
