@@ -17,7 +17,7 @@ debian_root() {
 	rm -rf "$new"
 	debootstrap --variant=minbase --include="$3" "$1" "$new" "$(debian_mirror "$4")" >"$2.log" 2>&1 ||
 		{ echo "debootstrap of $1 failed, see $2.log" >&2; return 1; }
-	apt-config dump | grep -E '^Acquire::https?::' >"$new/etc/apt/apt.conf.d/90host" || true
+	apt-config dump | grep -E '^Acquire::(https?::|Check-Valid-Until)' >"$new/etc/apt/apt.conf.d/90host" || true
 	echo force-unsafe-io >"$new/etc/dpkg/dpkg.cfg.d/root"
 	mv "$new" "$2"
 }
