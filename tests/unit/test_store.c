@@ -141,8 +141,8 @@ static void a_lost_or_damaged_index_is_made_from_the_files(void **state)
 		s = open_store(&p);
 		assert_int_equal(nr_listed(s, ""), 2);
 		assert_int_equal(store_get(s, first, &got), 0);
-		assert_string_equal(got.events, "cpu_alloc");
-		assert_string_equal(got.target, "checkout_7_prod");
+		assert_string_equal(got.events, "cpu,alloc");
+		assert_string_equal(got.target, "checkout/7 prod");
 		assert_int_equal(got.start_ns, START_NS);
 		assert_int_equal(got.size_bytes, 5);
 		stored_fini(&got);
@@ -309,6 +309,42 @@ static void a_joined_part_hides_those_that_were_joined(void **state)
 	remove_place(&p);
 }
 
+/* A file of a person's name and pin, with and without the index; one with nonsense is no harm. */
+static void names_and_pins_survive_a_lost_index(void **state)
+{
+	struct place p = new_place();
+	struct store *s = open_store(&p);
+	u64 id = add_profile(s, "a"), other = add_profile(s, "b"), gone = add_profile(s, "c");
+	auto_free char *command = xasprintf(
+		"for f in %s/profiles/*-%llu-*.facts; do echo 'name 99999999999' >$f; done", p.path,
+		(unsigned long long)other);
+	auto_free char *left = xasprintf("test $(ls %s/profiles | wc -l) = 4", p.path);
+	struct stored got;
+
+	assert_int_equal(store_rename(s, id, "before the\nsale \xe2\x82\xac"), 0);
+	assert_int_equal(store_pin(s, id, true), 0);
+	assert_int_equal(store_delete(s, gone), 0);
+	store_tick(s, time_wall_ns() + 2 * STORE_UNDO_NS);
+	store_close(s);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(system(left), 0);
+	assert_int_equal(unlinkat(p.dir, "index.db", 0), 0);
+	s = open_store(&p);
+	assert_int_equal(store_get(s, id, &got), 0);
+	assert_non_null(strstr(got.name, "sale \xe2\x82\xac"));
+	assert_true(got.pinned);
+	assert_int_equal(got.samples, 1009);
+	assert_string_equal(got.target, "checkout/7 prod");
+	stored_fini(&got);
+	assert_int_equal(store_get(s, other, &got), 0);
+	assert_false(got.pinned);
+	assert_string_equal(got.events, "cpu_alloc");
+	stored_fini(&got);
+	assert_int_equal(store_get(s, gone, &got), -ENOENT);
+	store_close(s);
+	remove_place(&p);
+}
+
 static void ten_thousand_profiles_are_listed_by_page(void **state)
 {
 	struct place p = new_place();
@@ -374,6 +410,7 @@ int main(void)
 		cmocka_unit_test(the_store_of_a_newer_version_is_refused_and_unchanged),
 		cmocka_unit_test(parts_are_kept_joined_and_dropped),
 		cmocka_unit_test(a_joined_part_hides_those_that_were_joined),
+		cmocka_unit_test(names_and_pins_survive_a_lost_index),
 		cmocka_unit_test(ten_thousand_profiles_are_listed_by_page),
 		cmocka_unit_test(audit_and_settings_are_kept),
 	};

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "store/facts.h"
 #include "store/files.h"
 #include "store/names.h"
 #include "store/store.h"
@@ -97,6 +98,16 @@ void profiles_sum(struct store *s)
 	s->nr_profiles = s->has_sums ? (u64)sqlite3_column_int64(row, 1) : 0;
 }
 
+/* Pinned profiles stay for ever: they must leave room for others and for slices. */
+static bool may_pin_more(struct store *s, u64 size_bytes)
+{
+	u64 pinned =
+		index_number(s->db, "SELECT sum(size_bytes) FROM profiles WHERE pinned = 1", "");
+
+	return !s->limits.max_disk_bytes ||
+	       pinned + size_bytes <= s->limits.max_disk_bytes / STORE_PINNED_PART;
+}
+
 int store_add(struct store *s, const struct stored *facts, const void *bytes, size_t nr)
 {
 	struct stored own = *facts; /* shares the texts */
@@ -114,9 +125,12 @@ int store_add(struct store *s, const struct stored *facts, const void *bytes, si
 	}
 	if (err)
 		return err;
+	own.pinned = own.pinned && may_pin_more(s, own.size_bytes);
 	err = profiles_list_file(s, &own, file);
 	if (err && bytes)
 		unlinkat(s->profiles, file, 0);
+	if (!err && bytes)
+		facts_write(s, &own, file); /* without it only a lost index loses them */
 	return err;
 }
 
@@ -225,18 +239,41 @@ static int changed_one(struct store *s, int err)
 	return err ? err : sqlite3_changes(s->db) ? 0 : -ENOENT;
 }
 
+/* After a change of the index. */
+static int write_facts(struct store *s, u64 id, int err)
+{
+	auto_free char *file = file_of(s, id);
+	struct stored facts;
+
+	if (err || !file || !*file || store_get(s, id, &facts))
+		return err;
+	facts_write(s, &facts, file);
+	stored_fini(&facts);
+	return 0;
+}
+
 int store_rename(struct store *s, u64 id, const char *name)
 {
-	return changed_one(s,
-			   index_run(s->db, "UPDATE profiles SET name = ? WHERE id = ? AND " LISTED,
-				     "ti", name, id));
+	int err = changed_one(s, index_run(s->db,
+					   "UPDATE profiles SET name = ? WHERE id = ? AND " LISTED,
+					   "ti", name, id));
+	return write_facts(s, id, err);
 }
 
 int store_pin(struct store *s, u64 id, bool pinned)
 {
-	return changed_one(s, index_run(s->db,
-					"UPDATE profiles SET pinned = ? WHERE id = ? AND " LISTED,
-					"ii", (u64)pinned, id));
+	struct stored facts;
+
+	if (pinned && !store_get(s, id, &facts)) {
+		bool may_pin = facts.pinned || may_pin_more(s, facts.size_bytes);
+		stored_fini(&facts);
+		if (!may_pin)
+			return -EDQUOT;
+	}
+	int err = changed_one(
+		s, index_run(s->db, "UPDATE profiles SET pinned = ? WHERE id = ? AND " LISTED, "ii",
+			     (u64)pinned, id));
+	return write_facts(s, id, err);
 }
 
 int store_set_summary(struct store *s, u64 id, const char *json, u64 total, const char *unit)
@@ -326,6 +363,8 @@ int profiles_remove(struct store *s, u64 id)
 		take_back(s, id);
 		return err;
 	}
+	if (file && *file)
+		facts_remove(s, file);
 	err = index_run(s->db, "DELETE FROM profiles WHERE id = ?", "i", id);
 	return err ? err : take_back(s, id);
 }

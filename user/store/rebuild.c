@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "store/facts.h"
 #include "store/files.h"
 #include "store/names.h"
 #include "store/parts.h"
@@ -24,13 +25,16 @@ static int list_unlisted(struct store *s, const char *name)
 	if (!profile_file_parse(name, &f) ||
 	    index_number(s->db, "SELECT COUNT(*) FROM profiles WHERE id = ?", "i", f.id))
 		return 0;
-	const struct stored facts = { .id = f.id,
-				      .events = f.event,
-				      .target = f.target,
-				      .source = "recording",
-				      .start_ns = f.start_ns,
-				      .size_bytes = file_size(s->profiles, name) };
-	return profiles_list_file(s, &facts, name);
+	struct stored facts = { .id = f.id,
+				.events = xstrdup(f.event),
+				.target = xstrdup(f.target),
+				.source = xstrdup("recording"),
+				.start_ns = f.start_ns,
+				.size_bytes = file_size(s->profiles, name) };
+	facts_read(s, name, &facts);
+	int err = profiles_list_file(s, &facts, name);
+	stored_fini(&facts);
+	return err;
 }
 
 static int reconcile_profiles(struct store *s)
@@ -39,8 +43,12 @@ static int reconcile_profiles(struct store *s)
 	VEC(u64) gone = { 0 };
 	int err = dir_names(s->profiles, &names);
 
-	vec_each(name, &names.all)
+	vec_each(name, &names.all) {
+		char file[FILE_NAME_BYTES];
 		err = err ?: list_unlisted(s, *name);
+		if (facts_file_parse(*name, file) && faccessat(s->profiles, file, F_OK, 0))
+			facts_remove(s, file);
+	}
 	name_list_fini(&names);
 	auto_stmt sqlite3_stmt *row =
 		index_ask(s->db, "SELECT id, file FROM profiles WHERE file <> ''", "");

@@ -74,8 +74,9 @@ static void purge_deleted(struct store *s, u64 now_ns)
 }
 
 /*
- * The oldest slices go first, but those of the current hour stay, then the oldest profile. Hours of
- * the future are from before the clock was set back.
+ * Uploads and recordings must not take the past: slices make room only beyond their part of the
+ * limit, or if no profile can go. Those of the current hour stay. Hours of the future are from
+ * before the clock was set back.
  */
 static void keep_disk(struct store *s, u64 now_ns)
 {
@@ -93,7 +94,8 @@ static void keep_disk(struct store *s, u64 now_ns)
 				now_ns / HOUR_NS);
 	u64 id = index_number(s->db, "SELECT min(id) FROM profiles WHERE pinned = 0 AND " NOT_GONE,
 			      "");
-	if (hour)
+	bool has_much = size.slice_bytes > s->limits.max_disk_bytes / STORE_SLICES_PART;
+	if (hour && (has_much || !id))
 		slices_remove(s, hour);
 	else if (id)
 		profiles_remove(s, id);

@@ -49,6 +49,9 @@ struct stored_list {
 };
 void stored_list_fini(struct stored_list *l);
 
+#define STORE_SLICES_PART 2 /* slices up to 1 / so much of the limit do not make room */
+#define STORE_PINNED_PART 4
+
 struct store_limits {
 	u64 max_disk_bytes; /* of profiles, slices and index */
 	/* Ages after which slices are thinned or removed; 0: never. */
@@ -97,6 +100,8 @@ int store_open_file(struct store *s, u64 id);
 int store_list(struct store *s, const char *words, u64 offset, u64 max, struct stored_list *out);
 
 int store_rename(struct store *s, u64 id, const char *name);
+
+/* -EDQUOT: pinned profiles would take more than 1 / STORE_PINNED_PART of the disk's limit. */
 int store_pin(struct store *s, u64 id, bool pinned);
 int store_set_summary(struct store *s, u64 id, const char *json, u64 total, const char *unit);
 

@@ -130,7 +130,11 @@ void api_profile_change(struct request *q)
 		if (!err)
 			note(q, pinned ? "pin" : "unpin", own);
 	}
-	if (err)
+	if (err == -EDQUOT)
+		reply_error(q, ERROR_DISK_FULL, "pinned",
+			    "Pinned profiles would take more than a quarter of --max-disk. Unpin "
+			    "or delete others.");
+	else if (err)
 		reply_errno(q, err, "change the profile");
 	else
 		reply_profile(q);
