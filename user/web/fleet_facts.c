@@ -63,12 +63,12 @@ void fleet_facts_look(const struct service *sv, int pressure_fd, struct member_f
 	store_strip_fini(&strip);
 }
 
-/* Without slices the samples decide. */
+/* The samples decide without slices, and for a service that the strip left out. */
 bool fleet_facts_runs(const struct service *sv, const struct selector *s)
 {
 	const char *wanted = s->processes[SELECTOR_SERVICE];
 	struct store_strip strip = { 0 };
-	bool is_known = false, runs = false;
+	bool is_known = false, runs = false, are_more = false;
 
 	if (!*wanted)
 		return true;
@@ -77,8 +77,9 @@ bool fleet_facts_runs(const struct service *sv, const struct selector *s)
 			is_known = true;
 			runs |= !strcmp(one->service, wanted);
 		}
+	are_more = strip.nr_left_out > 0;
 	store_strip_fini(&strip);
-	return runs || !is_known;
+	return runs || !is_known || are_more;
 }
 
 /* Other selectors than a service are not known apart. */
