@@ -14,12 +14,16 @@ static void has_name(const char *args, size_t len, const char *environ, size_t e
 {
 	const struct words w = { (char *)args, (char *)environ, args ? len : 0,
 				 environ ? environ_len : 0 };
-	char *name = jvm_name(NULL, &w, container);
+	char *main = main_class(NULL, &w);
+	char *service = w.environ ? words_service(w.environ, w.environ_len) : NULL;
+	char *name = jvm_name(main, service, container);
 
 	if (wanted)
 		assert_string_equal(name, wanted);
 	else
 		assert_null(name);
+	free(main);
+	free(service);
 	free(name);
 }
 

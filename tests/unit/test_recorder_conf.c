@@ -13,7 +13,6 @@
 #include "recorder/conf.h"
 #include "recorder/continuous.h"
 #include "recorder/governor.h"
-#include "top/service.h"
 
 static void expect_fault(const char *text, const char *fault)
 {

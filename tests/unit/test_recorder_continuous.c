@@ -97,7 +97,7 @@ static struct continuous *begin(void)
 	memset(fakes, 0, sizeof(fakes));
 	nr_fakes = 0;
 	nr_fake_samples = fake_used_ns = 0;
-	struct continuous *c = continuous_new(NULL, NULL, &options, NULL);
+	struct continuous *c = continuous_new(NULL, &options, NULL);
 	assert_int_equal(nr_fakes, 1);
 	return c;
 }

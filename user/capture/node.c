@@ -25,6 +25,7 @@
 #include "capture/recording_step.h"
 #include "capture/rights.h"
 #include "capture/sweep.h"
+#include "jvm/process/process_names.h"
 #include "proc/mem.h"
 
 #define TICK_MS           50
@@ -550,9 +551,11 @@ struct hotspot *node_jvm(const struct node *n, const struct process *p)
 	return jvm_registry_find(n->jvms, p->id);
 }
 
-const char *node_jvm_command(const struct node *n, const struct process *p)
+const struct process_names *node_names(struct node *n, struct process *p)
 {
-	return p->is_jvm ? jvm_registry_command(n->jvms, p->id) : NULL;
+	const char *command = p->is_jvm ? jvm_registry_command(n->jvms, p->id) : NULL;
+
+	return process_names_update(p, command, node_container(n, p), false);
 }
 
 const char *node_jvm_release(const struct node *n, const struct process *p)

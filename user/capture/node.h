@@ -91,8 +91,8 @@ void node_each_process(struct node *n, process_fn visit, void *ctx);
 /* A JVM as read from outside; NULL if it is not ready or unreadable. Valid until node_tick. */
 struct hotspot *node_jvm(const struct node *n, const struct process *p);
 
-/* See jvm_registry_command; NULL for a process that is no JVM. */
-const char *node_jvm_command(const struct node *n, const struct process *p);
+/* The names of a process (jvm/process/process_names.h). Valid until the next call for it. */
+const struct process_names *node_names(struct node *n, struct process *p);
 
 /* HotSpot's release of a JVM, "17.0.15+6-Debian-1deb12u1"; "" if it is unknown. */
 const char *node_jvm_release(const struct node *n, const struct process *p);

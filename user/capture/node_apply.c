@@ -26,11 +26,18 @@ static void set_up_if_all(struct node *n, struct process *p)
 			recording_admit(p, *r);
 }
 
+static void end_program(struct node *n, struct process *p, u64 time_ns)
+{
+	p->container_ns =
+		0; /* a runtime joins the group before it executes the container's program */
+	vec_each(r, &n->recordings)
+		recording_end_program(*r, p);
+	process_exec(p, time_boot_ns() - (time_mono_ns() - time_ns));
+}
+
 static void apply_side_exec(struct node *n, struct process *p, const struct side_event *e)
 {
-	vec_each(r, &n->recordings)
-		recording_take_samples_of(*r, p);
-	process_exec(p, time_boot_ns() - (time_mono_ns() - e->time_ns));
+	end_program(n, p, e->time_ns);
 	process_set_name(p, e->comm);
 	forget_program(n, p);
 }
@@ -79,9 +86,17 @@ static void apply_exit(struct node *n, const struct process_record *e)
 		end_process(n, p, e->time_ns);
 }
 
-/* BPF dropped the tables at exec, perhaps after user space had built new ones. */
+/*
+ * BPF dropped the tables at exec, perhaps after user space had built new ones. The side band
+ * reported the exec and the mappings since, unless it lost that.
+ */
 static void apply_exec(struct node *n, struct process *p, const struct process_record *e)
 {
+	if (!p->has_side_exec) {
+		end_program(n, p, e->time_ns);
+		p->mappings_stale = true;
+	}
+	p->has_side_exec = false;
 	vec_each(r, &n->recordings)
 		recording_take_samples_of(*r, p);
 	process_set_name(p, e->comm);

@@ -148,6 +148,14 @@ void recording_take_samples_of(struct recording *r, const struct process *p)
 	unwalked_samples_each(&r->unwalked_samples, &p->id, take_unwalked, r);
 }
 
+void recording_end_program(struct recording *r, struct process *p)
+{
+	recording_take_samples_of(r, p);
+	if (p->has_samples)
+		vec_each(sink, &r->samples.sinks)
+			sink_forget(*sink, p);
+}
+
 void recording_see_mapping(struct recording *r, struct process *p)
 {
 	if (p->is_jvm && !p->exit_ns)
@@ -191,7 +199,7 @@ void recording_forget(struct recording *r, struct process *p)
 {
 	vec_each(sink, &r->samples.sinks) {
 		sink_each(*sink, judge, p);
-		if (p->is_jvm)
+		if (p->has_samples)
 			sink_forget(*sink, p);
 	}
 	targets_drop(r->options.targets, p);

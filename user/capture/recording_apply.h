@@ -20,6 +20,9 @@ void recording_take_unwalked(struct recording *r, bool all);
 /* The process changes: the samples so far are walked by the mappings that it had. */
 void recording_take_samples_of(struct recording *r, const struct process *p);
 
+/* It executes another program: the samples so far get the names of the previous one. */
+void recording_end_program(struct recording *r, struct process *p);
+
 /*
  * Makes the process a target and prepares for its samples: tables, probes, agent. `ctx` is the
  * struct recording.

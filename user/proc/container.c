@@ -273,6 +273,14 @@ const struct container *containers_find(struct containers *all, const char *id, 
 	return &e->c;
 }
 
+const struct container *containers_known(const struct containers *all, const char *id)
+{
+	const struct entry *e;
+
+	HASH_FIND_STR(all->by_id, id, e);
+	return e ? &e->c : NULL;
+}
+
 void containers_set_credit(struct containers *all, u64 ns)
 {
 	all->credit_ns = (s64)ns;

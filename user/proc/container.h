@@ -38,6 +38,9 @@ void containers_free(struct containers *all);
 const struct container *containers_find(struct containers *all, const char *id,
 					const char *pod_uid);
 
+/* The same, but nobody is asked for a name; NULL if the id is unknown. */
+const struct container *containers_known(const struct containers *all, const char *id);
+
 /* The number of containers, and their memory. */
 size_t containers_nr(const struct containers *all);
 size_t containers_bytes(const struct containers *all);

@@ -47,10 +47,23 @@ static void drop_mappings(struct process *p)
 	show_block(p);
 }
 
+static void forget_names(struct process *p)
+{
+	struct process_names *n = &p->names;
+
+	free(n->main_class);
+	free(n->own_service);
+	free(n->main);
+	free(n->service);
+	free(n->jvm);
+	free(n->container);
+	*n = (struct process_names){ 0 };
+}
+
 static void process_free(struct process *p)
 {
 	drop_mappings(p);
-	free(p->jvm_name);
+	forget_names(p);
 	free(p);
 }
 
@@ -279,8 +292,10 @@ const struct processes_left_out *processes_left_out(const struct processes *all)
 
 void process_rename(struct process *p, const char *comm)
 {
-	if (!p->keeps_comm)
-		copy_text(p->comm, sizeof(p->comm), comm);
+	if (p->keeps_comm || !strcmp(p->comm, comm))
+		return;
+	copy_text(p->comm, sizeof(p->comm), comm);
+	p->names.facts = 0; /* some are made of it */
 }
 
 void process_keep_name(struct process *p)
@@ -303,8 +318,9 @@ void process_exec(struct process *p, u64 boot_ns)
 	p->program_ns = boot_ns;
 	be_own_jvm(p);
 	p->container_ns = 0;
-	free(take(p->jvm_name));
-	p->has_jvm_name = false;
+	p->has_side_exec = true;
+	p->has_samples = false;
+	forget_names(p);
 }
 
 /* A process that has ended keeps its last container, or its parent's. */

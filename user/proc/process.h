@@ -15,6 +15,22 @@
 
 struct processes;
 
+/*
+ * What its memory and its container say (jvm/process/process_names.h). Texts are owned and clean;
+ * NULL: unknown.
+ */
+struct process_names {
+	char *main_class;    /* of a JVM: a class or jar */
+	char *own_service;   /* in its environment */
+	char *main;          /* main_class, else the program's name */
+	char *service, *jvm; /* made of these; `jvm` is for people */
+	char *container;     /* the container's name that they were made with, not clean */
+	bool is_kernel;      /* a thread of the kernel */
+	u32 facts;           /* what was known when they were read; 0: not read */
+	u64 again_ns;        /* CLOCK_MONOTONIC, when a failed read is repeated; 0: never */
+	u64 pause_ns;        /* until then */
+};
+
 struct process {
 	struct process_id id;
 	struct processes *all; /* the table that holds it */
@@ -37,14 +53,11 @@ struct process {
 	 * program. Children that a JVM starts are such forks for a moment.
 	 */
 	struct process_id jvm;
-	/* Of a JVM: see jvm/process/jvm_name.h. Owned; NULL if it has none. */
-	char *jvm_name;
-	bool has_jvm_name;     /* it was looked for, in this program */
-	bool jvm_name_is_said; /* the JVM has said its main class */
-	bool jvm_name_is_jvms; /* the process was a JVM then */
-	u64 jvm_name_ns;       /* CLOCK_MONOTONIC, when its words are read again; 0: never */
-	bool keeps_comm;       /* process_keep_name was called for this comm */
-	struct process *older; /* an earlier process of the same PID */
+	struct process_names names; /* of the program that it executes */
+	bool has_samples;           /* of that program, in a profile */
+	bool has_side_exec;         /* process_exec was called for the exec that is reported next */
+	bool keeps_comm;            /* process_keep_name was called for this comm */
+	struct process *older;      /* an earlier process of the same PID */
 };
 
 struct processes *processes_new(void);

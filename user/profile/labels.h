@@ -46,12 +46,14 @@ static inline bool label_is_of_process(enum label label)
 	LABEL_STATE /* labels from here on describe more than process and thread */
 
 /*
- * A label set; equal sets are interned. Numbers are of the host's PID namespace. Texts may be NULL.
- * Those of a profile are clean (base/utf8.h): a thread's name may have any bytes, and the kernel
- * cuts it inside a character.
+ * A label set; equal sets are interned. Numbers are of the host's PID namespace. `program`
+ * distinguishes programs that had the same PID while they are recorded; it is 0 afterwards. Texts
+ * may be NULL. Those of a profile are clean (base/utf8.h): a thread's name may have any bytes, and
+ * the kernel cuts it inside a character.
  */
 struct labels {
 	u32 pid, tid;
+	u64 program;
 	union {
 		struct {
 #define X(field, name, key, otlp) const char *field;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/auto.h"
 #include "base/dict.h"
 #include "base/utf8.h"
 #include "profile/sealing.h"
@@ -163,7 +165,7 @@ u32 profile_add_type(struct profile *p, const char *name, const char *unit)
 
 static u64 hash_labels(const struct labels *l)
 {
-	u64 hash = hash_u64((u64)l->pid << 32 | l->tid);
+	u64 hash = hash_u64(((u64)l->pid << 32 | l->tid) ^ l->program << 1);
 
 	for (u64 i = 0; i < NR_LABELS; i++)
 		if (l->text[i] && *l->text[i])
@@ -189,7 +191,7 @@ static bool labels_equal(const struct labels *a, const struct labels *b)
 	for (size_t i = 0; i < NR_LABELS; i++)
 		if (strcmp(a->text[i] ?: "", b->text[i] ?: ""))
 			return false;
-	return a->pid == b->pid && a->tid == b->tid;
+	return a->pid == b->pid && a->tid == b->tid && a->program == b->program;
 }
 
 /* The texts are clean. */
@@ -494,6 +496,32 @@ void profile_change_weights(struct profile *p, weight_fn change, void *ctx)
 		profile_add(p, w->node, w->labels, w->type, w->value);
 	}
 	vec_fini(&old);
+}
+
+static void use_other_labels(struct weight *w, void *ctx)
+{
+	const labels_id *to = ctx;
+
+	w->labels = to[w->labels];
+}
+
+void profile_forget_programs(struct profile *p)
+{
+	auto_free labels_id *to = xcalloc(p->labels.nr + 1, sizeof(to[0]));
+	typeof(p->labels) old = p->labels;
+	bool are_equal = false;
+
+	p->labels = (typeof(p->labels)){ 0 };
+	dict_fini(&p->index->labels);
+	vec_each(l, &old) {
+		labels_id id = (labels_id)(l - old.at);
+		l->program = 0;
+		to[id] = intern_labels(p, l);
+		are_equal |= to[id] != id;
+	}
+	vec_fini(&old);
+	if (are_equal)
+		profile_change_weights(p, use_other_labels, to);
 }
 
 void profile_drop_type(struct profile *p, u32 index)

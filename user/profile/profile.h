@@ -133,6 +133,9 @@ void profile_move(struct profile *p, struct node_list *nodes, const node_id *at)
 typedef bool (*labels_keep_fn)(const struct labels *labels, const void *ctx);
 void profile_keep_labels(struct profile *p, labels_keep_fn keeps, const void *ctx);
 
+/* Sets the program of all label sets to 0; weights that become equal add up. */
+void profile_forget_programs(struct profile *p);
+
 /* Lets `change` give weights another node or other labels; weights that become equal add up. */
 typedef void (*weight_fn)(struct weight *w, void *ctx);
 void profile_change_weights(struct profile *p, weight_fn change, void *ctx);

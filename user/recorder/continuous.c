@@ -35,7 +35,6 @@ struct stream {
 
 struct continuous {
 	struct node *node;
-	struct services *services;
 	struct outbox *out;
 	struct readings *readings;
 	struct governor_limits limits; /* of GOVERNOR_CPUS CPUs */
@@ -90,7 +89,7 @@ static void free_stream(struct stream *s)
 
 static int start_stream(struct continuous *c, u32 hz)
 {
-	const struct sink_options sink = { .service = services_label, .ctx = c->services };
+	const struct sink_options sink = { .has_services = true };
 
 	continuous_set_rate(&c->sampling, hz);
 	c->sampling.kernel_only = governor_is_kernel_only(&c->governor);
@@ -165,14 +164,13 @@ static bool needs_agents(const struct continuous_options *o)
 	return o->has_agents && (strstr(o->events, "alloc") || strstr(o->events, "lock"));
 }
 
-struct continuous *continuous_new(struct node *n, struct services *services,
-				  const struct continuous_options *options, struct outbox *out)
+struct continuous *continuous_new(struct node *n, const struct continuous_options *options,
+				  struct outbox *out)
 {
 	struct continuous *c = xcalloc(1, sizeof(*c));
 	auto_str struct str why = { 0 };
 
 	c->node = n;
-	c->services = services;
 	c->out = out;
 	c->readings = options->readings;
 	c->writer = slice_writer_new();

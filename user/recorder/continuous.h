@@ -12,7 +12,6 @@
 #include "recorder/governor.h"
 #include "recorder/outbox.h"
 #include "recorder/readings.h"
-#include "top/service.h"
 
 struct continuous;
 
@@ -34,8 +33,8 @@ bool continuous_events_are_valid(const char *events);
  */
 void continuous_set_rate(struct event_options *o, u32 hz);
 
-struct continuous *continuous_new(struct node *n, struct services *services,
-				  const struct continuous_options *options, struct outbox *out);
+struct continuous *continuous_new(struct node *n, const struct continuous_options *options,
+				  struct outbox *out);
 void continuous_free(struct continuous *c);
 
 /* The web process is another one: the next slice begins a book. */

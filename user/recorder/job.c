@@ -105,12 +105,10 @@ static int parse(struct job *j, struct node *n, const struct conf *c, const stru
 	return events_parse(w->events, &j->sampling, &j->events, &j->why);
 }
 
-static int start(struct job *j, struct node *n, struct services *services, const struct conf *c,
-		 const struct control_start *w)
+static int start(struct job *j, struct node *n, const struct conf *c, const struct control_start *w)
 {
 	const struct sink_options sink = { .levels = { { LEVEL_PROCESS }, 1 },
-					   .service = services_label,
-					   .ctx = services };
+					   .has_services = true };
 	int err = parse(j, n, c, w);
 
 	if (err)
@@ -147,14 +145,14 @@ static void send_ended(const struct job *j, int err)
 	outbox_add(j->out, &m, -1);
 }
 
-struct job *job_start(struct node *n, struct services *services, const struct conf *conf,
-		      const struct control_start *wanted, struct outbox *out)
+struct job *job_start(struct node *n, const struct conf *conf, const struct control_start *wanted,
+		      struct outbox *out)
 {
 	struct job *j = xcalloc(1, sizeof(*j));
 
 	j->id = wanted->id;
 	j->out = out;
-	int err = start(j, n, services, conf, wanted);
+	int err = start(j, n, conf, wanted);
 	if (!err)
 		return j;
 	send_ended(j, err);

@@ -8,7 +8,6 @@
 #include "capture/node.h"
 #include "recorder/conf.h"
 #include "recorder/outbox.h"
-#include "top/service.h"
 
 struct job;
 
@@ -16,8 +15,8 @@ struct job;
  * Starts the recording that was asked for, within the limits of `conf`. Samples get the label
  * `service`. NULL, and ENDED is sent, if it cannot.
  */
-struct job *job_start(struct node *n, struct services *services, const struct conf *conf,
-		      const struct control_start *wanted, struct outbox *out);
+struct job *job_start(struct node *n, const struct conf *conf, const struct control_start *wanted,
+		      struct outbox *out);
 
 u32 job_id(const struct job *j);
 

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/time.h"
+#include "proc/status.h"
 
 #define EVERY_NS     (5 * NS_PER_SEC)
 #define JVMS_MAX     4096
@@ -20,18 +21,16 @@ struct seen {
 
 struct jvm_list {
 	struct node *node;
-	struct services *services;
 	u64 at_ns; /* of the last list */
 	VEC(struct seen) before, now;
 	VEC(struct control_jvm) jvms;
 };
 
-struct jvm_list *jvm_list_new(struct node *n, struct services *services)
+struct jvm_list *jvm_list_new(struct node *n)
 {
 	struct jvm_list *l = xcalloc(1, sizeof(*l));
 
 	l->node = n;
-	l->services = services;
 	return l;
 }
 
@@ -59,10 +58,21 @@ struct adding {
 	u64 passed_ns;
 };
 
+/* No event reports that a process becomes another user. */
+static void read_user(struct process *p)
+{
+	struct proc_status now;
+
+	if (!proc_status_read(p->id.pid, &now) && process_id_same(proc_status_id(&now), p->id))
+		process_set_user(p, now.uid);
+}
+
 static void add(struct process *p, void *ctx)
 {
 	const struct adding *a = ctx;
 	struct jvm_list *l = a->list;
+
+	read_user(p);
 	const struct container *c = node_container(l->node, p);
 	const char *release = node_jvm_release(l->node, p);
 	struct control_jvm jvm = { .pid = p->id.pid,
@@ -78,7 +88,7 @@ static void add(struct process *p, void *ctx)
 	copy_text(version, sizeof(version), release);
 	version[strcspn(version, RELEASE_ENDS)] = '\0';
 	channel_text(jvm.jdk, sizeof(jvm.jdk), version);
-	channel_text(jvm.main, sizeof(jvm.main), services_main(l->services, p));
+	channel_text(jvm.main, sizeof(jvm.main), node_names(l->node, p)->main);
 	channel_text(jvm.container, sizeof(jvm.container), c ? c->id : "");
 	channel_text(jvm.container_name, sizeof(jvm.container_name), c ? c->name : "");
 	vec_push(&l->jvms, jvm);

@@ -2,12 +2,12 @@
 /* The JVMs of the node for the web process, with the CPU time that they use. */
 #pragma once
 
+#include "capture/node.h"
 #include "recorder/outbox.h"
-#include "top/service.h"
 
 struct jvm_list;
 
-struct jvm_list *jvm_list_new(struct node *n, struct services *services);
+struct jvm_list *jvm_list_new(struct node *n);
 void jvm_list_free(struct jvm_list *l);
 
 /* Sends the list if it is time for it. */

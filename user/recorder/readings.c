@@ -15,7 +15,6 @@
 
 struct readings {
 	struct node *node;
-	struct services *services;
 	struct jvm_rows *rows; /* NULL: nobody looks */
 	struct hot *hot;
 	struct cpu_ticks ticks;
@@ -23,12 +22,11 @@ struct readings {
 	u64 until_ns, at_ns, own_ns;
 };
 
-struct readings *readings_new(struct node *n, struct services *services)
+struct readings *readings_new(struct node *n)
 {
 	struct readings *r = xcalloc(1, sizeof(*r));
 
 	r->node = n;
-	r->services = services;
 	r->hot = hot_new();
 	return r;
 }
@@ -148,7 +146,7 @@ void readings_tick(struct readings *r, u64 now_ns, struct outbox *out)
 	if (!r->rows)
 		r->rows = jvm_rows_new(NULL, 0);
 	node_load_read(&r->ticks, &r->board.load);
-	jvm_rows_read(r->rows, r->node, r->services, now_ns, &r->board);
+	jvm_rows_read(r->rows, r->node, now_ns, &r->board);
 	board_add_shares(&r->board, r->at_ns, now_ns, &r->own_ns, node_cpu_ns(r->node));
 	r->at_ns = now_ns;
 	send(r, out);

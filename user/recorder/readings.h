@@ -6,12 +6,13 @@
  */
 #pragma once
 
+#include "capture/node.h"
+#include "profile/profile.h"
 #include "recorder/outbox.h"
-#include "top/service.h"
 
 struct readings;
 
-struct readings *readings_new(struct node *n, struct services *services);
+struct readings *readings_new(struct node *n);
 void readings_free(struct readings *r);
 
 /* Somebody looks: readings go on for some seconds. */

@@ -40,7 +40,6 @@ struct recorder {
 	struct recorder_options o;
 	struct conf conf;
 	struct node *node;
-	struct services *services;
 	struct jvm_list *jvms;
 	struct readings *readings;
 	struct redaction *redaction;
@@ -189,7 +188,7 @@ static void start_job(struct recorder *r, const struct control_start *wanted)
 		refuse(r, wanted->id, -EBUSY, why);
 		return;
 	}
-	struct job *j = job_start(r->node, r->services, &r->conf, wanted, &r->out);
+	struct job *j = job_start(r->node, &r->conf, wanted, &r->out);
 	if (j)
 		vec_push(&r->jobs, j);
 }
@@ -330,7 +329,6 @@ static void report(struct recorder *r, u64 now_ns)
 	m.node.heap_bytes = r->heap.uordblks + r->heap.hblkhd;
 	m.node.heap_free_bytes = r->heap.fordblks;
 	node_each_cache(r->node, add_cache, &m.node);
-	services_each_cache(r->services, add_cache, &m.node);
 	if (r->continuous) {
 		continuous_each_cache(r->continuous, add_cache, &m.node);
 		continuous_report(r->continuous, &m.node);
@@ -371,7 +369,6 @@ static void tick(struct recorder *r)
 	report(r, now_ns);
 	if (now_ns - r->swept_ns >= SWEEP_NS) {
 		r->swept_ns = now_ns;
-		services_sweep(r->services);
 		/* A burst of short processes leaves many small free pieces. */
 		malloc_trim(0);
 	}
@@ -456,15 +453,14 @@ static int start(struct recorder *r)
 	err = node_start(r->node);
 	if (err)
 		return err;
-	r->services = services_new(r->node);
-	r->jvms = jvm_list_new(r->node, r->services);
-	r->readings = readings_new(r->node, r->services);
+	r->jvms = jvm_list_new(r->node);
+	r->readings = readings_new(r->node);
 	r->triggers = triggers_new(r->node);
 	triggers_use(r->triggers, &r->conf);
 	const struct continuous_options continuous = { r->o.continuous, r->o.has_agents,
 						       r->o.limits, r->readings };
 	if (r->o.continuous)
-		r->continuous = continuous_new(r->node, r->services, &continuous, &r->out);
+		r->continuous = continuous_new(r->node, &continuous, &r->out);
 	return 0;
 }
 
@@ -483,7 +479,6 @@ int recorder_run(const struct recorder_options *o)
 	jvm_list_free(r.jvms);
 	readings_free(r.readings);
 	triggers_free(r.triggers);
-	services_free(r.services);
 	node_free(r.node);
 	outbox_fini(&r.out);
 	redaction_free(r.redaction);

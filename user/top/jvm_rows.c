@@ -35,7 +35,6 @@ struct jvm_rows {
 	u64 searched_ns;
 	/* Of this reading. */
 	struct node *node;
-	struct services *services;
 	u64 now_ns;
 	struct board *board;
 };
@@ -137,7 +136,7 @@ static void read_of_node(struct process *p, void *ctx)
 
 	if (!j)
 		return;
-	set(&j->name, services_main(r->services, p), SIZE_MAX);
+	set(&j->name, node_names(r->node, p)->main, SIZE_MAX);
 	if (c && *c->name)
 		set(&j->container, c->name, SIZE_MAX);
 	else
@@ -216,12 +215,10 @@ static void begin(struct jvm_rows *r, u64 now_ns, struct board *out)
 		j->is_there = false;
 }
 
-void jvm_rows_read(struct jvm_rows *r, struct node *n, struct services *services, u64 now_ns,
-		   struct board *out)
+void jvm_rows_read(struct jvm_rows *r, struct node *n, u64 now_ns, struct board *out)
 {
 	begin(r, now_ns, out);
 	r->node = n;
-	r->services = services;
 	node_each_jvm(n, read_of_node, r);
 	drop_ended(r);
 }

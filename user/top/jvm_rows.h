@@ -4,7 +4,6 @@
 
 #include "capture/node.h"
 #include "top/board.h"
-#include "top/service.h"
 
 struct jvm_rows;
 
@@ -17,6 +16,5 @@ void jvm_rows_free(struct jvm_rows *r);
  * until the next reading. jvm_rows_search works without a node: it searches /proc every few
  * seconds.
  */
-void jvm_rows_read(struct jvm_rows *r, struct node *n, struct services *services, u64 now_ns,
-		   struct board *out);
+void jvm_rows_read(struct jvm_rows *r, struct node *n, u64 now_ns, struct board *out);
 void jvm_rows_search(struct jvm_rows *r, u64 now_ns, struct board *out);

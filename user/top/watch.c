@@ -16,7 +16,6 @@
 #include "top/daemon_board.h"
 #include "top/jvm_rows.h"
 
-#define SWEEP_NS  (60 * NS_PER_SEC)
 #define RECORD_HZ 99
 
 /* A recording, with what it rests on. */
@@ -31,7 +30,6 @@ struct stream {
 struct watch {
 	const struct watch_options *options;
 	struct node *node; /* NULL without methods */
-	struct services *services;
 	struct stream methods, record;
 	pid_t recorded;
 	u64 record_ns; /* for how long */
@@ -43,7 +41,6 @@ struct watch {
 	struct str why;              /* the last reading failed */
 	struct cpu_ticks ticks;
 	u64 at_ns, own_ns; /* of the last reading */
-	u64 swept_ns;      /* CLOCK_MONOTONIC */
 };
 
 static void stream_fini(struct stream *s)
@@ -106,11 +103,9 @@ static void start_node(struct watch *w)
 	};
 
 	w->node = node_new(&options);
-	w->services = services_new(w->node);
 	if (!node_start(w->node) && !stream_start(w, &w->methods, 0, WATCH_HZ, 0))
 		return;
 	stream_fini(&w->methods);
-	services_free(take(w->services));
 	node_free(take(w->node));
 	w->no_methods = xstrdup("the node cannot be sampled; `sysflame doctor` explains it");
 }
@@ -146,7 +141,6 @@ void watch_free(struct watch *w)
 		return;
 	stream_fini(&w->methods);
 	stream_fini(&w->record);
-	services_free(w->services);
 	node_free(w->node);
 	hot_free(w->hot);
 	jvm_rows_free(w->rows);
@@ -183,10 +177,6 @@ void watch_tick(struct watch *w)
 	if (w->recorded && recording_state(w->record.recording) == RECORDING_RUNS &&
 	    recording_elapsed_ns(w->record.recording) >= w->record_ns)
 		recording_stop(w->record.recording);
-	if (now_ns - w->swept_ns > SWEEP_NS) {
-		w->swept_ns = now_ns;
-		services_sweep(w->services);
-	}
 }
 
 int watch_tick_ms(const struct watch *w)
@@ -229,7 +219,7 @@ int watch_read(struct watch *w, struct board *out)
 	int err = node_load_read(&w->ticks, &out->load);
 	u64 now_ns = time_mono_ns();
 	if (w->node)
-		jvm_rows_read(w->rows, w->node, w->services, now_ns, out);
+		jvm_rows_read(w->rows, w->node, now_ns, out);
 	else
 		jvm_rows_search(w->rows, now_ns, out);
 	board_add_shares(out, w->at_ns, now_ns, &w->own_ns,

@@ -53,5 +53,7 @@ void cut_free(struct cut *c)
 	quality_free(c->quality);
 	dict_fini(&c->threads.by_thread);
 	vec_fini(&c->threads.all);
+	dict_fini(&c->programs.newest);
+	vec_fini(&c->programs.older);
 	free(c);
 }

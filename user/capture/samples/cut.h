@@ -62,6 +62,15 @@ struct newest_threads {
 	all;
 };
 
+/*
+ * The label sets of each program, the newest first. There may be millions, and processes end all
+ * the time.
+ */
+struct program_labels {
+	struct dict newest;   /* PID and program -> label set + 1 */
+	VEC(labels_id) older; /* by label set: the one before of the same program + 1; 0: none */
+};
+
 struct cut {
 	struct profile *profile;
 	struct span span; /* CLOCK_MONOTONIC, [begin, end); TIME_NEVER: it has not ended */
@@ -70,6 +79,7 @@ struct cut {
 	struct loss_counts losses; /* in its time; set when it ends */
 	struct quality *quality;
 	struct newest_threads threads; /* empty unless the profile has a level for threads */
+	struct program_labels programs;
 };
 
 /* `profile` becomes the cut's. `jvms` stays the caller's. */

@@ -10,10 +10,9 @@
 #include "abi.h"
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "jvm/process/jvm_name.h"
+#include "jvm/process/process_names.h"
 
-#define ID_SHOWN       12         /* digits of a container id, as runtimes show them */
-#define WORDS_AGAIN_NS NS_PER_SEC /* after a failed read of a process's command line */
+#define ID_SHOWN 12 /* digits of a container id, as runtimes show them */
 
 static const char *const level_names[NR_LEVELS] = {
 	[LEVEL_PROCESS] = "process", [LEVEL_THREAD] = "thread", [LEVEL_CONTAINER] = "container",
@@ -101,6 +100,12 @@ static void add_name(struct str *out, enum level level, const struct labels *of,
 	}
 }
 
+/* In a profile an unknown text is "". */
+static const char *known(const char *text)
+{
+	return text && *text ? text : NULL;
+}
+
 /* At the end of the recording the profile has frames of its own. */
 static node_id group(struct levels *l, node_id parent, const char *name)
 {
@@ -141,42 +146,19 @@ static const char *thread_name(struct levels *l, const struct process *p,
 	return name ?: sample->comm;
 }
 
-/* Names are read anew when more is known than then, but not when the JVM has gone. */
-static bool is_name_due(const struct process *p, const char *command)
-{
-	return !p->has_jvm_name || (command && !p->jvm_name_is_said) ||
-	       (p->is_jvm && !p->jvm_name_is_jvms) ||
-	       (p->jvm_name_ns && !p->exit_ns && time_mono_ns() >= p->jvm_name_ns);
-}
-
 /*
- * The name of a JVM, but not of its forks. A program called "java" has it before it loads the JVM,
- * too. levels_settle gives it to earlier samples if it changes.
+ * Without services nothing is read of other programs than JVMs. levels_settle gives the names to
+ * earlier samples if they change.
  */
-static const char *name_of_jvm(const struct levels *l, struct process *p, const struct container *c)
+static const struct process_names *names_of(const struct levels *l, struct process *p,
+					    const struct container *c, bool is_over)
 {
+	static const struct process_names none;
+
+	if (!l->has_services && !process_is_java(p))
+		return &none;
 	const char *command = p->is_jvm ? jvm_registry_command(l->jvms, p->id) : NULL;
-	bool is_own = p->jvm.pid == p->id.pid && p->jvm.start_ns == p->id.start_ns;
-
-	if (!is_name_due(p, command))
-		return p->jvm_name;
-	p->has_jvm_name = true;
-	p->jvm_name_is_said = command;
-	p->jvm_name_is_jvms = p->is_jvm;
-	p->jvm_name_ns = 0;
-	if (!is_own || (!p->is_jvm && strcmp(p->comm, "java") != 0))
-		return p->jvm_name;
-
-	auto_words struct words w;
-	words_read(p->id, WORDS_ARGS | WORDS_ENVIRON, &w);
-	if (!w.args)
-		p->jvm_name_ns = time_mono_ns() + WORDS_AGAIN_NS;
-	char *name = w.args || command ? jvm_name(command, &w, c ? c->name : NULL) : NULL;
-	if (name) {
-		free(p->jvm_name);
-		p->jvm_name = name;
-	}
-	return p->jvm_name;
+	return process_names_update(p, command, c, is_over);
 }
 
 /* The time from levels.begin_ns to `time_ns`. */
@@ -213,6 +195,25 @@ static void note_thread(struct levels *l, const struct sample *sample, labels_id
 		*newest = (struct newest_thread){ sample->time_ns, id };
 }
 
+static u64 program_key(u32 pid, u64 program)
+{
+	return hash_u64(hash_u64(program) ^ pid);
+}
+
+static void note_program(struct levels *l, labels_id id)
+{
+	struct program_labels *all = l->programs;
+	const struct labels *of = &l->profile->labels.at[id];
+
+	if (id < all->older.nr)
+		return;
+	while (all->older.nr < id)
+		vec_push(&all->older, 0);
+	u64 *newest = dict_add(&all->newest, program_key(of->pid, of->program));
+	vec_push(&all->older, (labels_id)*newest);
+	*newest = id + 1ul;
+}
+
 static void place_parts(const struct levels *l, const struct sample *sample,
 			const struct sample_weight *weight, const struct labels *labels,
 			struct place *out)
@@ -237,14 +238,34 @@ static void place_parts(const struct levels *l, const struct sample *sample,
 	}
 }
 
+/* For a sample whose process executes another program now: those of earlier samples. */
+static struct labels past_labels(const struct levels *l, const struct sample *sample,
+				 struct place_traits traits)
+{
+	const u64 *newest =
+		dict_find(&l->programs->newest, program_key(sample->task.pid, traits.program_ns));
+	struct labels found = { .service = traits.comm };
+
+	if (newest) {
+		found = l->profile->labels.at[*newest - 1];
+		found.jvm = known(found.jvm);
+	}
+	return found;
+}
+
 enum placing levels_place(struct levels *l, struct process *p, const struct sample *sample,
 			  const struct sample_weight *weight, struct place_traits traits,
 			  struct place *out)
 {
 	const struct container *c = process_container(p, l->containers);
+	const struct process_names *names = names_of(l, p, c, false);
+	bool is_past = traits.program_ns != p->program_ns;
+	const struct labels past = is_past ? past_labels(l, sample, traits) : (struct labels){ 0 };
+	const char *service = is_past ? past.service : names->service;
 	const struct labels labels = {
 		.pid = sample->task.pid,
 		.tid = sample->task.tid,
+		.program = traits.program_ns,
 		.comm = traits.comm,
 		.thread = thread_name(l, p, sample),
 		.state = traits.state < NR_STATES ? states[traits.state] : NULL,
@@ -255,14 +276,17 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 		.namespace = c ? c->namespace : NULL,
 		.pod = c ? c->pod : NULL,
 		.pod_uid = c ? c->pod_uid : NULL,
-		.service = l->service ? l->service(p, l->ctx) : NULL,
-		.jvm = strcmp(traits.comm, p->comm) ? NULL : name_of_jvm(l, p, c),
+		.service = l->has_services ? service : NULL,
+		.jvm = is_past ? past.jvm : names->jvm,
 	};
 
+	p->has_samples |= !is_past;
 	if (l->thread && regexec(l->thread, labels.thread, 0, NULL, 0))
 		return OTHER_THREAD;
 	out->node = node_of(l, &labels);
 	place_parts(l, sample, weight, &labels, out);
+	for (size_t i = 0; i < out->nr_parts; i++)
+		note_program(l, out->parts[i].labels);
 	note_thread(l, sample, out->parts[0].labels);
 	return PLACED;
 }
@@ -310,31 +334,42 @@ struct settling {
 	VEC(frame_id) frames; /* scratch */
 };
 
-/* In a profile an unknown text is "". */
-static const char *known(const char *text)
+/* The process of these labels, unless it has ended or executes another program now. */
+static struct process *process_of(const struct labels *of, const struct processes *all)
 {
-	return text && *text ? text : NULL;
+	struct process *p = processes_newest(all, (pid_t)of->pid);
+
+	while (p && p->program_ns != of->program)
+		p = p->older;
+	return p;
 }
 
-/* The process of these labels, unless it executes another program now. */
-static struct process *process_of(const struct labels *of, const struct processes *all,
-				  struct process *only)
+/* Runtimes join a group after the start, and name a container after its start. */
+static void take_container(struct labels *to, const struct container *c)
 {
-	struct process *p = only ?: processes_newest(all, (pid_t)of->pid);
-
-	return p && p->id.pid == (pid_t)of->pid && !strcmp(p->comm, of->comm) ? p : NULL;
+	if (!c || (*to->container_id && strcmp(to->container_id, c->id) != 0))
+		return;
+	to->container_id = c->id;
+	to->container = known(c->name) ?: to->container;
+	to->namespace = known(c->namespace) ?: to->namespace;
+	to->pod = known(c->pod) ?: to->pod;
+	to->pod_uid = known(c->pod_uid) ?: to->pod_uid;
 }
 
-static labels_id with_new_names(struct settling *s, labels_id id, struct process *p)
+/* `p` may be NULL. `is_over`: its program has ended. */
+static labels_id with_new_names(struct settling *s, labels_id id, struct process *p, bool is_over)
 {
 	struct levels *l = s->levels;
 	struct labels new = l->profile->labels.at[id];
-	const char *jvm = name_of_jvm(l, p, process_container(p, l->containers));
-	/* The service of a process that ended is not known for ever. */
-	const char *service = l->service && !p->exit_ns ? l->service(p, l->ctx) : NULL;
 
-	new.jvm = jvm ?: new.jvm;
-	new.service = service ?: new.service;
+	if (p) {
+		const struct container *c = process_container(p, l->containers);
+		const struct process_names *names = names_of(l, p, c, is_over);
+		take_container(&new, c);
+		new.jvm = names->jvm ?: new.jvm;
+		new.service = l->has_services ? names->service : new.service;
+	}
+	take_container(&new, containers_known(l->containers, new.container_id));
 	new.thread = whole_thread(l, &s->names, &new);
 	return profile_intern_labels(l->profile, &new);
 }
@@ -385,7 +420,7 @@ static void settle_weight(struct weight *w, void *ctx)
 	}
 }
 
-void levels_settle(struct levels *l, const struct processes *all, struct process *only)
+void levels_settle(struct levels *l, const struct processes *all)
 {
 	size_t nr = l->profile->labels.nr;
 	auto_free labels_id *to = xcalloc(nr + 1, sizeof(to[0]));
@@ -395,12 +430,39 @@ void levels_settle(struct levels *l, const struct processes *all, struct process
 	find_whole_names(l->profile, &s.names);
 	for (labels_id id = 0; id < nr; id++) {
 		const struct labels of = l->profile->labels.at[id];
-		struct process *p = process_of(&of, all, only);
-		to[id] = p ? with_new_names(&s, id, p) : id;
-		has_new |= to[id] != id || (!only && strcmp(newest_name(&s, &of), of.thread) != 0);
+		to[id] = with_new_names(&s, id, process_of(&of, all), false);
+		has_new |= to[id] != id || strcmp(newest_name(&s, &of), of.thread) != 0;
 	}
 	if (has_new)
 		profile_change_weights(l->profile, settle_weight, &s);
+	profile_forget_programs(l->profile);
+	vec_fini(&s.frames);
+	dict_fini(&s.names);
+}
+
+void levels_settle_program(struct levels *l, struct process *p)
+{
+	u64 *newest = dict_find(&l->programs->newest, program_key((u32)p->id.pid, p->program_ns));
+	labels_id nr = (labels_id)l->profile->labels.nr, next = newest ? (labels_id)*newest : 0;
+	auto_free labels_id *to = NULL;
+	struct settling s = { .levels = l };
+
+	for (; next; next = l->programs->older.at[next - 1]) {
+		labels_id id = next - 1, new = with_new_names(&s, id, p, true);
+		if (new == id)
+			continue;
+		if (!to) {
+			to = xcalloc(nr, sizeof(to[0]));
+			for (labels_id own = 0; own < nr; own++)
+				to[own] = own;
+		}
+		to[id] = new;
+	}
+	s.to = to;
+	if (to) {
+		*newest = to[*newest - 1] + 1ul; /* for samples that still wait */
+		profile_change_weights(l->profile, settle_weight, &s);
+	}
 	vec_fini(&s.frames);
 	dict_fini(&s.names);
 }

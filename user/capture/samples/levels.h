@@ -40,14 +40,14 @@ struct levels {
 	struct level_list list;
 	struct profile *profile;
 	struct newest_threads *threads; /* of that profile */
+	struct program_labels *programs;
 	struct symbolizer *symbolizer;
 	struct containers *containers;
 	struct jvm_registry *jvms;
 	const struct agents *agents;
 	const regex_t *thread; /* only samples of threads with matching names; NULL: all */
-	void *ctx;
-	const char *(*service)(struct process *p, void *ctx); /* its service; NULL: unknown */
-	u64 begin_ns;                                         /* time slots count from here */
+	bool has_services;     /* samples have the label `service` */
+	u64 begin_ns;          /* time slots count from here */
 };
 
 struct sample;
@@ -67,6 +67,7 @@ struct place {
 
 struct place_traits {
 	const char *comm; /* of the process, before it executed another program since */
+	u64 program_ns;   /* process.program_ns then */
 	u32 state;        /* enum thread_state, the lowest level; STATE_NONE: no such level */
 	const char *leaf; /* labels of the sample; NULL: none */
 	const char *stack;
@@ -83,9 +84,11 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 			  struct place *out);
 
 /*
- * Gives earlier samples the names that are known by now: those of JVMs and services, which may be
- * known only after the first samples, and in the level of threads the newest name of each. With
- * `only` NULL it does so for all processes, before the profile is handed over; else for a process
- * that is forgotten.
+ * Gives earlier samples the names that are known by now: those of JVMs, services, containers and
+ * pods, which may be known only after the first samples, and in the level of threads the newest
+ * name of each. Call it before the profile is handed over.
  */
-void levels_settle(struct levels *l, const struct processes *all, struct process *only);
+void levels_settle(struct levels *l, const struct processes *all);
+
+/* The same for a process that is forgotten or executes another program. */
+void levels_settle_program(struct levels *l, struct process *p);

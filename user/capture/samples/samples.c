@@ -262,6 +262,7 @@ static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sam
 	add_stack_keys(named, &keys);
 	const struct place_traits traits = {
 		.comm = named->comm,
+		.program_ns = named->program_ns,
 		.state = sources_state(stack),
 		.leaf = named->leaf_is_inexact ? "inexact" : NULL,
 		.stack = keys.at,
@@ -367,6 +368,7 @@ void samples_take(struct samples *s, struct process *p, const struct event *even
 
 	current->head = *sample;
 	memcpy(current->comm, p->comm, sizeof(current->comm));
+	current->program_ns = p->program_ns;
 	current->stop = stop;
 	current->event = event;
 	current->weight = sources_weigh(s->sources, event, sample);

@@ -27,8 +27,7 @@ struct sink *sink_new(const struct sink_options *options, const struct sink_mode
 	k->levels = *levels;
 	k->levels.list = options->levels;
 	k->levels.thread = options->thread;
-	k->levels.service = options->service;
-	k->levels.ctx = options->ctx;
+	k->levels.has_services = options->has_services;
 	return k;
 }
 
@@ -104,7 +103,7 @@ void sink_each(const struct sink *k, sink_cut_fn visit, void *ctx)
 void sink_forget(struct sink *k, struct process *p)
 {
 	vec_each(c, &k->cuts)
-		levels_settle(sink_levels(k, *c), NULL, p);
+		levels_settle_program(sink_levels(k, *c), p);
 }
 
 struct cut *sink_settle(struct sink *k, u64 settled_ns, const struct processes *processes)
@@ -115,7 +114,7 @@ struct cut *sink_settle(struct sink *k, u64 settled_ns, const struct processes *
 
 	k->cuts.nr--;
 	memmove(&k->cuts.at[0], &k->cuts.at[1], k->cuts.nr * sizeof(k->cuts.at[0]));
-	levels_settle(sink_levels(k, c), processes, NULL);
+	levels_settle(sink_levels(k, c), processes);
 	profile_own_frames(c->profile);
 	sample_counts_add(&k->past, &c->counts);
 	return c;
@@ -125,6 +124,7 @@ struct levels *sink_levels(struct sink *k, struct cut *c)
 {
 	k->levels.profile = c->profile;
 	k->levels.threads = &c->threads;
+	k->levels.programs = &c->programs;
 	k->levels.begin_ns = c->span.begin_ns;
 	return &k->levels;
 }

@@ -11,9 +11,8 @@
 struct sink_options {
 	struct level_list levels; /* the levels under the root */
 	const regex_t *thread;    /* keep samples of threads with matching names; NULL: all */
-	void *ctx;
-	const char *(*service)(struct process *p, void *ctx); /* its label; NULL: none */
-	u64 slot_ns; /* the length of a time slot; 0: keep no time */
+	bool has_services;        /* samples have the label `service` */
+	u64 slot_ns;              /* the length of a time slot; 0: keep no time */
 };
 
 struct sink;
@@ -57,7 +56,10 @@ void sink_each(const struct sink *k, sink_cut_fn visit, void *ctx);
  */
 struct cut *sink_settle(struct sink *k, u64 settled_ns, const struct processes *processes);
 
-/* A process is about to be forgotten: its samples get the names that are known by now. */
+/*
+ * A process is about to be forgotten, or to execute another program: its samples get the names that
+ * are known by now.
+ */
 void sink_forget(struct sink *k, struct process *p);
 
 /* The sink's levels, prepared for that cut. */

@@ -13,6 +13,7 @@
 struct unnamed_sample {
 	struct sample head;
 	char comm[PROCESS_COMM_LEN]; /* of the process: it may execute another program meanwhile */
+	u64 program_ns;              /* the same */
 	const struct event *event;
 	struct sample_weight weight;
 	u32 stop;             /* see quality_stop */

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "jvm/process/main_class.h"
+#include "jvm/process/words.h"
 
 /* Main classes of servers and tools, which say less than the product. */
 struct product {
@@ -79,22 +79,20 @@ static const char *short_form(const char *main, bool is_alone)
 	return dot;
 }
 
-char *jvm_name(const char *command, const struct words *w, const char *container)
+char *jvm_name(const char *main, const char *service, const char *container)
 {
-	auto_free char *whole = main_class(command, w);
-	const char *slash = whole ? strrchr(whole, '/') : NULL;
-	const char *main = slash ? slash + 1 : whole ?: "";
-	auto_free char *service = w->environ ? words_service(w->environ, w->environ_len) : NULL;
+	const char *slash = main ? strrchr(main, '/') : NULL;
+	auto_free char *first = NULL;
 
-	if (!service || !*service) {
-		const char *known = container && *container ? container : product_of(main);
-		free(service);
-		service = known ? words_clean(known) : NULL;
-	}
-	auto_free char *text = words_clean(short_form(main, service == NULL));
+	main = slash ? slash + 1 : main ?: "";
+	if (!service || !*service)
+		service = container && *container ? container : product_of(main);
+	if (service)
+		first = words_clean(service);
+	auto_free char *text = words_clean(short_form(main, !first));
 	if (!*text) /* never "" */
-		return take(service);
-	if (!service || !strcmp(service, text))
+		return take(first);
+	if (!first || !strcmp(first, text))
 		return take(text);
-	return xasprintf("%s - %s", service, text);
+	return xasprintf("%s - %s", first, text);
 }

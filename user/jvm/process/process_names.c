@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The names of a process. */
+#include "jvm/process/process_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/time.h"
+#include "jvm/process/jvm_name.h"
+#include "jvm/process/main_class.h"
+#include "jvm/process/words.h"
+#include "proc/status.h"
+
+#define PAUSE_NS     NS_PER_SEC /* after a failed read; doubled after each */
+#define PAUSE_MAX_NS (256 * NS_PER_SEC)
+
+/* What was known when the names were read. */
+enum {
+	FACT_PROGRAM = 1,
+	FACT_JVM = 2,
+	FACT_COMMAND = 4,
+};
+
+bool process_is_java(const struct process *p)
+{
+	return p->is_jvm || !strcmp(p->comm, "java");
+}
+
+static void set(char **text, char *new)
+{
+	free(*text);
+	*text = new;
+}
+
+static bool has_text(const char *text)
+{
+	return text && *text;
+}
+
+/* A kernel has hundreds of threads, and each is a name that nobody looks for. */
+static bool is_kernel_thread(const struct process *p)
+{
+	struct proc_status now;
+
+	return !p->mappings.nr && !p->is_jvm && !proc_status_read(p->id.pid, &now) &&
+	       process_id_same(proc_status_id(&now), p->id) && now.is_kernel_thread;
+}
+
+static void read_words(struct process *p, struct words *w)
+{
+	struct process_names *n = &p->names;
+	bool is_java = process_is_java(p);
+
+	words_read(p->id, is_java ? WORDS_ARGS | WORDS_ENVIRON : WORDS_ENVIRON, w);
+	n->pause_ns = n->pause_ns && n->pause_ns < PAUSE_MAX_NS ? 2 * n->pause_ns : PAUSE_NS;
+	bool is_whole = w->environ && (w->args || !is_java);
+	n->again_ns = is_whole ? 0 : time_mono_ns() + n->pause_ns;
+}
+
+/* What cannot be read stays as it is. */
+static void look(struct process *p, const char *command, bool is_over)
+{
+	struct process_names *n = &p->names;
+	auto_words struct words w = { 0 };
+
+	if (!is_over) {
+		n->is_kernel = is_kernel_thread(p);
+		if (!n->is_kernel)
+			read_words(p, &w);
+	}
+	if (w.environ)
+		set(&n->own_service, words_service(w.environ, w.environ_len));
+	if (w.args || has_text(command))
+		set(&n->main_class, process_is_java(p) ? main_class(command, &w) : NULL);
+}
+
+static char *service_of(const struct process *p)
+{
+	const struct process_names *n = &p->names;
+
+	if (n->is_kernel)
+		return xstrdup(SERVICE_KERNEL);
+	if (has_text(n->own_service))
+		return xstrdup(n->own_service);
+	return has_text(n->container) ? words_clean(n->container) : xstrdup(n->main);
+}
+
+/* The forks of a JVM have no name of their own for people. */
+static void compose(struct process *p, const char *container)
+{
+	struct process_names *n = &p->names;
+	bool is_own = p->jvm.pid == p->id.pid && p->jvm.start_ns == p->id.start_ns;
+
+	set(&n->container, xstrdup(container));
+	set(&n->main, n->main_class ? xstrdup(n->main_class) : words_clean(p->comm));
+	set(&n->service, service_of(p));
+	set(&n->jvm, is_own && process_is_java(p)
+			     ? jvm_name(n->main_class, n->own_service, container)
+			     : NULL);
+}
+
+const struct process_names *process_names_update(struct process *p, const char *command,
+						 const struct container *c, bool is_over)
+{
+	struct process_names *n = &p->names;
+	const char *container = c ? c->name : "";
+	u32 facts = FACT_PROGRAM | (p->is_jvm ? FACT_JVM : 0) | (command ? FACT_COMMAND : 0);
+	bool is_more = facts & ~n->facts;
+
+	is_over |= p->exit_ns != 0;
+	if (is_more || (n->again_ns && !is_over && time_mono_ns() >= n->again_ns)) {
+		look(p, command, is_over);
+		n->facts |= facts;
+		compose(p, container);
+	} else if (strcmp(n->container, container) != 0) {
+		compose(p, container);
+	}
+	return n;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The names of a process: its service, the main class of a JVM, and the JVM's name for people. A
+ * service is the first of these that is known: OTEL_SERVICE_NAME in its environment, service.name
+ * in OTEL_RESOURCE_ATTRIBUTES, the container's name, the JVM's main class or jar, the program's
+ * name. Threads of the kernel are one service, SERVICE_KERNEL. Names are clean UTF-8.
+ */
+#pragma once
+
+#include "proc/process.h"
+
+#define SERVICE_KERNEL "kernel"
+
+/* Whether it is a JVM, or the program "java", which loads one in a moment. */
+bool process_is_java(const struct process *p);
+
+/*
+ * Updates p->names: its memory is read again once it is a JVM, once the JVM can be asked, when it
+ * executes another program, and some time after a failed read. `command` is that of main_class, `c`
+ * its container; both may be NULL. `is_over`: its program has ended, so that only `command` is new.
+ * `service` and `main` of the result are not NULL. Valid until the next call for that process.
+ */
+const struct process_names *process_names_update(struct process *p, const char *command,
+						 const struct container *c, bool is_over);
