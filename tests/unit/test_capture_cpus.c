@@ -20,9 +20,12 @@
 
 /* Counts instead of attaching, which takes a loaded program. */
 static int nr_attached;
+static int attach_err; /* as if the counter were somebody else's */
 
 int programs_attach_perf(struct programs *bpf, int perf_fd, u32 event, struct bpf_link **out)
 {
+	if (attach_err)
+		return attach_err;
 	nr_attached++;
 	*out = NULL;
 	return 0;
@@ -107,6 +110,28 @@ static void a_cpu_that_went_off_and_on_unseen_is_sampled_again(void **state)
 	cpus_follow(c);
 	assert_int_equal(cpus_nr(c), nr);
 	assert_int_equal(nr_attached, nr);
+	assert_all_run(c);
+	cpus_close(c);
+}
+
+static void a_counter_that_vanishes_is_named_and_taken_again(void **state)
+{
+	struct cpus *c;
+	int nr = open_events(&c);
+
+	assert_int_equal(cpus_start(c), 0);
+	cpus_follow(c);
+	assert_int_equal(switch_off_all_events(), nr);
+	attach_err = -EBUSY;
+	for (int look = 0; look < 3; look++)
+		cpus_follow(c);
+	assert_int_equal(cpus_nr(c), 0);
+	assert_int_equal(c->refused.nr, nr);
+	cpus_due(c); /* of no event */
+	attach_err = 0;
+	cpus_follow(c);
+	assert_int_equal(cpus_nr(c), nr);
+	assert_int_equal(c->refused.nr, 0); /* a second time is worth another warning */
 	assert_all_run(c);
 	cpus_close(c);
 }
@@ -354,6 +379,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_event_that_runs_is_left_alone),
 		cmocka_unit_test(a_cpu_that_went_off_and_on_unseen_is_sampled_again),
+		cmocka_unit_test(a_counter_that_vanishes_is_named_and_taken_again),
 		cmocka_unit_test(events_that_do_not_run_yet_are_left_alone),
 		cmocka_unit_test(a_ring_whose_cpu_went_off_and_on_unseen_is_replaced),
 		cmocka_unit_test(late_samples_are_those_of_what_the_cpu_did),

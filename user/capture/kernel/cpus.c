@@ -488,12 +488,27 @@ static bool has_died(const struct cpus *c, struct cpu_event *e)
 	return c->running && !perf_has_run(e->fd, &e->running_ns);
 }
 
+static void forget_refusal(struct cpus *c, int cpu)
+{
+	size_t nr = 0;
+
+	vec_each(refused, &c->refused)
+		if (*refused != cpu)
+			c->refused.at[nr++] = *refused;
+	c->refused.nr = nr;
+}
+
 /* Its counter may be free again, or may have been taken since the recording began. */
 static void follow_cpu(struct cpus *c, int cpu)
 {
 	int err = add_cpu(c, cpu);
+	bool was_refused = cpulist_has(&c->refused, cpu);
 
-	if (!err || cpulist_has(&c->refused, cpu))
+	if (!err && was_refused) {
+		forget_refusal(c, cpu);
+		log_info("CPU %d is sampled again", cpu);
+	}
+	if (!err || was_refused)
 		return;
 	vec_push(&c->refused, cpu);
 	log_warn("CPU %d is not sampled any more: %s", cpu, strerror(-err));
