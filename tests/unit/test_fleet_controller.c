@@ -284,6 +284,36 @@ static void the_estimate_is_the_total_of_the_profile(void **state)
 	assert_false(coverage_estimate(&s).has_interval);
 }
 
+static struct gather_node node_of(const char *name, u64 samples, u64 lost)
+{
+	struct gather_node n = { .state = GATHER_DELIVERED, .samples = samples, .lost = lost };
+
+	copy_text(n.name, sizeof(n.name), name);
+	n.why = n.labels = n.version = (char *)"";
+	return n;
+}
+
+static void the_coverage_counts_nodes_that_lost_samples(void **state)
+{
+	struct gather_node some[] = { node_of("quiet", 1000, 0), node_of("busy", 1000, 10),
+				      node_of("traced", 700, 300), node_of("torn", 90, 10) };
+	struct gather_node *all[] = { &some[0], &some[1], &some[2], &some[3] };
+	struct gather census = { .asked_ms = 0 };
+	struct gather nodes = { .nodes = { .at = all, .nr = ARRAY_SIZE(all) } };
+	const struct controller_state s = { .census = &census, .nodes = &nodes };
+	static const char sentence[] = "nodes lost more than 1 % of their samples; most, 30.0 %, "
+				       "of traced, whose own profile has the reasons";
+	char bytes[4096];
+	struct spool spool;
+
+	assert_int_equal(spool_open(&spool), 0);
+	assert_int_equal(coverage_add(&spool, &s, ""), 0);
+	ssize_t len = pread(spool.fd, bytes, sizeof(bytes), 0);
+	assert_true(len > 0);
+	assert_non_null(memmem(bytes, (size_t)len, sentence, sizeof(sentence) - 1));
+	spool_close(&spool);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +323,7 @@ int main(void)
 		cmocka_unit_test(a_node_that_the_census_lacks_is_stopped_and_does_not_count),
 		cmocka_unit_test(a_node_that_is_overdue_is_asked_again),
 		cmocka_unit_test(who_stops_again_does_not_wait_for_the_missing),
+		cmocka_unit_test(the_coverage_counts_nodes_that_lost_samples),
 		cmocka_unit_test(the_estimate_is_the_total_of_the_profile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

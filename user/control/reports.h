@@ -92,7 +92,7 @@ struct control_part {
 	u32 id;
 	u64 begin_wall_ns, end_wall_ns;
 	u64 bytes;
-	u64 samples, lost;
+	u64 samples, lost, missed; /* missed: of the lost ones; no program ran for them */
 };
 
 /* The last message about a recording. Its profile is complete now. */
@@ -122,7 +122,7 @@ struct control_service {
  */
 struct control_slice {
 	u64 begin_wall_ns, end_wall_ns;
-	u64 bytes, samples, lost;
+	u64 bytes, samples, lost, missed;
 	u32 begins_book; /* the record needs none before it */
 	u32 nr_events;
 	char events[CONTROL_SLICE_EVENTS][16]; /* "cpu", "alloc", .. */

@@ -10,6 +10,8 @@
 #include "fleet/census_text.h"
 #include "profile/profile.h"
 
+#define LOST_PERCENT 1
+
 /* Negative errno is kept in *err. */
 struct notes {
 	struct spool *s;
@@ -99,6 +101,32 @@ static void add_others(struct notes *n, const struct gather *census, const struc
 		add(n, NOTE_INCOMPLETE "fleet-late", strchr(late, ' ') + 1, nodes->late.all.nr);
 }
 
+static double lost_percent(const struct gather_node *node)
+{
+	return node->lost ? 100.0 * (double)node->lost / (double)(node->samples + node->lost) : 0;
+}
+
+/* Sums of these nodes are too small. Smaller losses are those of any busy machine. */
+static void add_losses(struct notes *n, const struct gather *nodes)
+{
+	const struct gather_node *worst = NULL;
+	u64 nr = 0;
+
+	vec_each(at, &nodes->nodes) {
+		if ((*at)->state != GATHER_DELIVERED || lost_percent(*at) <= LOST_PERCENT)
+			continue;
+		nr++;
+		if (!worst || lost_percent(*at) > lost_percent(worst))
+			worst = *at;
+	}
+	if (!worst)
+		return;
+	auto_free char *text = xasprintf("nodes lost more than %d %% of their samples; most, %.1f "
+					 "%%, of %s, whose own profile has the reasons",
+					 LOST_PERCENT, lost_percent(worst), worst->name);
+	add(n, NOTE_INCOMPLETE "fleet-lost", text, nr);
+}
+
 static int by_value(const void *a, const void *b)
 {
 	u64 x = ((const struct merge_total *)a)->value, y = ((const struct merge_total *)b)->value;
@@ -140,6 +168,7 @@ int coverage_add(struct spool *s, const struct controller_state *c, const char *
 	add(&n, "fleet-delivered", "nodes delivered their profile", delivered);
 	add_reasons(&n, c);
 	add_others(&n, c->census, c->nodes);
+	add_losses(&n, c->nodes);
 	if (c->nodes->nr_twins)
 		add(&n, NOTE_INCOMPLETE "fleet-twins",
 		    "answers came from a second node of the same name, which does not count",

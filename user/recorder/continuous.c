@@ -278,6 +278,7 @@ static void send_slice(struct continuous *c, struct cut *cut, u32 hz)
 	m.slice.begin_wall_ns = p->start_wall_ns;
 	m.slice.end_wall_ns = p->start_wall_ns + p->duration_ns;
 	m.slice.lost = loss_counts_samples(&cut->losses);
+	m.slice.missed = loss_counts_missed(&cut->losses);
 	for (u32 i = 0; i < c->events.list.nr; i++)
 		m.slice.samples += cut->counts.by_event[i];
 	c->nr_samples += m.slice.samples;

@@ -239,6 +239,7 @@ static void send_part(struct job *j, struct cut *c)
 		.begin_wall_ns = p->start_wall_ns,
 		.end_wall_ns = p->start_wall_ns + p->duration_ns,
 		.lost = loss_counts_samples(&c->losses),
+		.missed = loss_counts_missed(&c->losses),
 	};
 	for (u32 i = 0; i < j->events.list.nr; i++)
 		m.part.samples += c->counts.by_event[i];

@@ -82,6 +82,10 @@ void api_metrics(struct request *q)
 	add(&s, "samples_total", "counter", "Samples in recordings and slices.",
 	    (double)sv->nr_samples);
 	add(&s, "lost_samples_total", "counter", "Samples that were lost.", (double)sv->nr_lost);
+	add(&s, "missed_samples_total", "counter",
+	    "Of the lost samples those for which no program ran: the kernel ran others, or a "
+	    "timer was late.",
+	    (double)sv->nr_missed);
 	add(&s, "triggers_fired_total", "counter", "Triggers that started a recording.",
 	    (double)sv->triggered.nr);
 	add(&s, "sessions", "gauge", "Recordings that run.", (double)nr_running(sv));

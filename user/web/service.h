@@ -47,6 +47,6 @@ struct service {
 	struct push *push;               /* NULL: nothing is pushed */
 	char host[256];
 	u64 started_wall_ns;
-	u32 changed;             /* enum change */
-	u64 nr_samples, nr_lost; /* of all parts and slices since the start */
+	u32 changed;                        /* enum change */
+	u64 nr_samples, nr_lost, nr_missed; /* of all parts and slices since the start */
 };

@@ -247,6 +247,7 @@ static void take_part(struct session *s, const struct control_part *part, int fd
 	s->lost += part->lost;
 	s->sv->nr_samples += part->samples;
 	s->sv->nr_lost += part->lost;
+	s->sv->nr_missed += part->missed;
 	session_join(s);
 }
 

@@ -81,6 +81,7 @@ static int keep_slice(struct service *sv, const struct control_slice *m, int fd)
 							 m->services[i].values[k] };
 	sv->nr_samples += m->samples;
 	sv->nr_lost += m->lost;
+	sv->nr_missed += m->missed;
 	push_saw_slice(sv->push, m->begin_wall_ns);
 	int err = store_add_slice(sv->store, bytes, m->bytes, m->begin_wall_ns, m->end_wall_ns,
 				  uses, nr);

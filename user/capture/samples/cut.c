@@ -32,7 +32,14 @@ u64 loss_counts_samples(const struct loss_counts *losses)
 
 	return stats[STAT_RING_FULL] + stats[STAT_RING_LOCKED] + stats[STAT_NO_SCRATCH] +
 	       stats[STAT_BUSY] + stats[STAT_WAIT_LOST] + stats[STAT_THROTTLED] +
-	       stats[STAT_SKIPPED] + stats[STAT_LATE] + stats[STAT_DECLINED];
+	       loss_counts_missed(losses);
+}
+
+u64 loss_counts_missed(const struct loss_counts *losses)
+{
+	const u64 *stats = losses->stats;
+
+	return stats[STAT_SKIPPED] + stats[STAT_LATE] + stats[STAT_DECLINED];
 }
 
 struct cut *cut_new(struct profile *profile, u64 begin_ns, const struct jvm_registry *jvms)

@@ -49,8 +49,9 @@ struct loss_counts {
 void loss_counts_between(const struct loss_counts *before, const struct loss_counts *after,
 			 struct loss_counts *out);
 
-/* The number of lost samples among them. */
+/* The number of lost samples among them, and of those of them for which no program ran. */
 u64 loss_counts_samples(const struct loss_counts *losses);
+u64 loss_counts_missed(const struct loss_counts *losses);
 
 /* The labels of each thread's newest sample. */
 struct newest_threads {
