@@ -12,7 +12,6 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
-#include "capture/events/event_kind.h"
 #include "capture/kernel/cpus.c"
 #include "capture/kernel/hotplug.h"
 #include "capture/kernel/pacer.h"
@@ -265,7 +264,7 @@ static void cycles_have_the_weight_of_their_period(void **state)
 {
 	struct cpus c = { .attr = { .type = PERF_TYPE_HARDWARE,
 				    .config = PERF_COUNT_HW_CPU_CYCLES } };
-	const u64 period = cycles_period(3000000, 999);
+	const u64 period = 3000000000 / 999;
 	struct cpu_event e = { .cpu = 0 };
 	struct event_runs ran = { 0 };
 	u64 counted = 0, next = period, weights[2] = { 0 };

@@ -161,6 +161,17 @@ static bool find_alike(const struct profile *before, const struct profile *after
 	return false;
 }
 
+/* Under any name and unit they come before the number of their samples, which has one name. */
+static bool are_first_cycles(const struct profile *before, const struct profile *after,
+			     struct diff_types *out)
+{
+	*out = (struct diff_types){ 0 };
+	return before->types.nr && after->types.nr &&
+	       measure_of_type(&before->types.at[0]) == MEASURE_CYCLES &&
+	       measure_of_type(&after->types.at[0]) == MEASURE_CYCLES &&
+	       is_same_unit(&before->types.at[0], &after->types.at[0]);
+}
+
 int diff_choose(const struct profile *before, const struct profile *after, const char *event,
 		struct diff_types *out, struct str *others, struct str *why)
 {
@@ -171,7 +182,8 @@ int diff_choose(const struct profile *before, const struct profile *after, const
 		str_add(why, "one of the two is a comparison itself");
 		return -EINVAL;
 	}
-	if (!find_common(before, after, event, &chosen) &&
+	if (!(!event && are_first_cycles(before, after, &chosen)) &&
+	    !find_common(before, after, event, &chosen) &&
 	    !find_alike(before, after, event, "samples", &chosen) &&
 	    !find_alike(before, after, event, "ns", &chosen) &&
 	    !find_alike(before, after, event, "cycles", &chosen) &&
