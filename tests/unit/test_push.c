@@ -12,8 +12,31 @@
 #include "push/backlog.h"
 #include "push/credentials.h"
 #include "push/receiver.h"
+#include "push/sender.h"
 #include "push/split.h"
 #include "stores.h"
+
+static struct sender_event fake_event;
+static bool has_event;
+
+static int fake_receive(struct sender *s, struct sender_event *out)
+{
+	if (!has_event)
+		return -EAGAIN;
+	has_event = false;
+	*out = fake_event;
+	return 0;
+}
+
+static int fake_post(struct sender *s, u64 number, int fd)
+{
+	fake_event = (struct sender_event){ .kind = SENDER_DONE, .number = number };
+	return 0;
+}
+
+#define sender_receive fake_receive
+#define sender_post    fake_post
+#include "push/delivery.c"
 
 static struct receiver receiver_of(const char *text)
 {
@@ -243,6 +266,55 @@ static void requests_of_another_receiver_are_removed(void **state)
 	remove_place(&at);
 }
 
+/* --- delivery --------------------------------------------------------------------------------- */
+
+/* The receiver always has a fault with the request 0 of a minute, and takes the others. */
+static void answer(struct delivery *d, u64 *now_ns, bool takes_others)
+{
+	*now_ns += 61 * NS_PER_SEC;
+	delivery_tick(d, *now_ns, UINT64_MAX);
+	if (!d->is_sending)
+		return;
+	bool is_bad = !d->backlog.waiting.at[0].number || !takes_others;
+	fake_event.status = is_bad ? 500 : 200;
+	copy_text(fake_event.why, sizeof(fake_event.why), is_bad ? "500" : "");
+	has_event = true;
+	delivery_tick(d, *now_ns += NS_PER_MS, 0);
+}
+
+static void a_request_that_always_fails_does_not_block_the_others(void **state)
+{
+	const struct backlog_limits limits = { 1 << 20, 60 };
+	struct place p = new_place();
+	struct delivery d = { .is_ready = true };
+	u64 now_ns = 1000 * NS_PER_SEC;
+
+	assert_int_equal(backlog_open(p.dir, "r", &limits, 100, &d.backlog), 0);
+	for (u64 minute = 1; minute <= 3; minute++)
+		for (u32 i = 0; i < 3; i++)
+			add_request(&d.backlog, minute, i, 10);
+	for (int i = 0; i < 20; i++)
+		answer(&d, &now_ns, false);
+	assert_int_equal(d.backlog.waiting.nr, 9); /* the receiver is down: nothing is lost */
+	assert_false(delivery_is_ok(&d, now_ns));
+	for (int i = 0; i < 60; i++)
+		answer(&d, &now_ns, true);
+	assert_int_equal(d.counts.sent, 6);
+	assert_true(d.backlog.waiting.nr <= 3);
+	for (int i = 0; i < 60; i++) {
+		if (i % 10 == 0)
+			add_request(&d.backlog, 4 + (u64)i, 1, 10);
+		answer(&d, &now_ns, true);
+	}
+	assert_int_equal(d.counts.sent, 12);
+	assert_int_equal(d.counts.refused, 3);
+	assert_int_equal(d.backlog.waiting.nr, 0);
+	assert_false(d.nr_failures);
+	assert_true(delivery_is_ok(&d, now_ns + DELIVERY_LOSS_NS + 1));
+	backlog_close(&d.backlog);
+	remove_place(&p);
+}
+
 /* --- the split -------------------------------------------------------------------------------- */
 
 static void add_weight(struct profile *p, const char *service, const char *leaf, u32 tid, u64 value)
@@ -288,6 +360,28 @@ static void times_stay_exact_when_the_rate_changed(void **state)
 	split_free(s);
 }
 
+static void short_commands_are_one_series(void **state)
+{
+	auto_profile struct profile *p = profile_new();
+	node_id at = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "main", ""));
+
+	for (u32 i = 0; i < 50; i++) {
+		auto_free char *name = xasprintf("cc%u", i);
+		const struct labels l = { .pid = i, .tid = i, .service = name, .comm = name };
+		profile_add(p, at, profile_intern_labels(p, &l), profile_find_type(p, "cpu", "ns"),
+			    i == 7 ? 5000 : 10);
+	}
+	add_weight(p, "tiny", "work", 99, 10); /* of a pod */
+	struct split *s = split_new(p, 100, 100);
+	assert_int_equal(split_nr(s), 3);
+	assert_string_equal(split_name(s, 0), "cc7");
+	assert_string_equal(split_name(s, 1), "other");
+	assert_string_equal(split_name(s, 2), "tiny");
+	auto_profile struct profile *q = split_service(s, 1, false);
+	assert_int_equal((u64)(profile_total(q, 0) * (1e9 / q->rate_hz) + 0.5), 490);
+	split_free(s);
+}
+
 static void too_many_stacks_and_services_are_joined(void **state)
 {
 	auto_profile struct profile *p = profile_new();
@@ -323,6 +417,8 @@ int main(void)
 		cmocka_unit_test(old_requests_are_given_up),
 		cmocka_unit_test(requests_of_the_future_are_given_up),
 		cmocka_unit_test(requests_of_another_receiver_are_removed),
+		cmocka_unit_test(a_request_that_always_fails_does_not_block_the_others),
+		cmocka_unit_test(short_commands_are_one_series),
 		cmocka_unit_test(threads_and_processes_are_added_up),
 		cmocka_unit_test(times_stay_exact_when_the_rate_changed),
 		cmocka_unit_test(too_many_stacks_and_services_are_joined),

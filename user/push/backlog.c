@@ -124,6 +124,31 @@ int backlog_get_first(const struct backlog *s)
 	return file_get(s->dir, name);
 }
 
+void backlog_put_back(struct backlog *s)
+{
+	if (s->waiting.nr)
+		qsort(s->waiting.at, s->waiting.nr, sizeof(s->waiting.at[0]), by_age);
+}
+
+static u32 counted_faults(const struct waiting *r)
+{
+	return r->nr_faults < BACKLOG_FAULTS ? 0 : r->nr_faults;
+}
+
+void backlog_choose(struct backlog *s)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < s->waiting.nr; i++)
+		if (counted_faults(&s->waiting.at[i]) < counted_faults(&s->waiting.at[best]))
+			best = i;
+	if (!best)
+		return;
+	struct waiting chosen = s->waiting.at[best];
+	memmove(&s->waiting.at[1], &s->waiting.at[0], best * sizeof(chosen));
+	s->waiting.at[0] = chosen;
+}
+
 void backlog_remove_first(struct backlog *s)
 {
 	remove_at(s, 0);

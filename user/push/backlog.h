@@ -21,6 +21,7 @@ struct backlog_limits {
 struct waiting {
 	u64 minute, bytes;
 	u32 number;
+	u32 nr_faults;    /* answers of the receiver that it has a fault */
 	u32 nr_crashes;   /* times that the sender ended while it had it */
 	char service[44]; /* letters, digits, '_' and '.', for people */
 };
@@ -43,6 +44,14 @@ void backlog_close(struct backlog *s);
  * `is_sending`. -EFBIG if it is larger than the spool; or an errno of the disk.
  */
 int backlog_add(struct backlog *s, struct waiting *request, const void *bytes, bool is_sending);
+
+/*
+ * Moves a request to the front: the oldest one of those with the fewest faults, of which the first
+ * BACKLOG_FAULTS do not count. backlog_put_back restores the order when it was not taken.
+ */
+#define BACKLOG_FAULTS 3
+void backlog_choose(struct backlog *s);
+void backlog_put_back(struct backlog *s);
 
 /* A descriptor of the first request's file. */
 int backlog_get_first(const struct backlog *s);

@@ -11,6 +11,7 @@
 #include "base/time.h"
 
 #define CRASHES_MAX 3
+#define FAULTS_MAX  10   /* of one request, while the receiver takes others */
 #define END_MS      1000 /* to wait for an answer at the end */
 
 /* Credentials and addresses can be set right, and the receiver may recover; a body cannot. */
@@ -61,7 +62,21 @@ static void succeed(struct delivery *d)
 	*d->why = '\0';
 }
 
-static void fail(struct delivery *d, const char *why, u32 retry_after_s, u64 now_ns)
+/*
+ * The receiver has a fault with this request, perhaps for ever: others get their turn. It is given
+ * up after FAULTS_MAX, unless the receiver takes nothing at all.
+ */
+static bool is_given_up(struct delivery *d, const struct sender_event *e)
+{
+	struct waiting *first = &d->backlog.waiting.at[0];
+
+	if (e->status / 100 != 5)
+		return false;
+	first->nr_faults++;
+	return first->nr_faults >= FAULTS_MAX && d->took_others;
+}
+
+static void note_failure(struct delivery *d, const char *why, u32 retry_after_s, u64 now_ns)
 {
 	if (!d->nr_failures)
 		d->since_wall_ns = time_wall_ns();
@@ -69,6 +84,7 @@ static void fail(struct delivery *d, const char *why, u32 retry_after_s, u64 now
 	d->counts.tried_again++;
 	d->next_ns = now_ns + pause_ns(d->nr_failures, retry_after_s);
 	copy_text(d->why, sizeof(d->why), why);
+	backlog_put_back(&d->backlog);
 }
 
 static void take_answer(struct delivery *d, const struct sender_event *e, u64 now_ns)
@@ -76,16 +92,17 @@ static void take_answer(struct delivery *d, const struct sender_event *e, u64 no
 	if (!d->is_sending || e->number != d->number)
 		return;
 	d->is_sending = false;
-	bool is_refused = is_final(e->status) || e->nr_rejected;
+	bool is_refused = is_final(e->status) || e->nr_rejected || is_given_up(d, e);
 	if (is_refused) {
 		d->counts.refused++;
 		copy_text(d->refused_why, sizeof(d->refused_why), e->why);
 	}
 	if (!is_refused && e->status / 100 != 2) {
-		fail(d, e->why, e->retry_after_s, now_ns);
+		note_failure(d, e->why, e->retry_after_s, now_ns);
 		return;
 	}
 	d->counts.sent += !is_refused;
+	d->took_others = !is_refused;
 	backlog_remove_first(&d->backlog);
 	succeed(d);
 }
@@ -101,7 +118,7 @@ static void take_start(struct delivery *d, u64 now_ns)
 		backlog_remove_first(&d->backlog);
 		d->counts.crashed++;
 	}
-	fail(d, "the process that sends has ended", 0, now_ns);
+	note_failure(d, "the process that sends has ended", 0, now_ns);
 }
 
 static void take_events(struct delivery *d, u64 now_ns)
@@ -133,16 +150,26 @@ static void send_next(struct delivery *d, u64 now_ns)
 	}
 	int err = sender_post(d->sender, ++d->number, fd);
 	d->is_sending = !err;
-	if (err)
-		d->next_ns = now_ns + NS_PER_SEC; /* it is being started */
+	if (err) { /* it is being started */
+		d->next_ns = now_ns + NS_PER_SEC;
+		backlog_put_back(&d->backlog);
+	}
 }
 
 void delivery_tick(struct delivery *d, u64 now_ns, u64 next)
 {
 	take_events(d, now_ns);
 	if (d->is_ready && !d->is_sending && !d->is_broken && now_ns >= d->next_ns &&
-	    d->backlog.waiting.nr && d->backlog.waiting.at[0].minute < next)
-		send_next(d, now_ns);
+	    d->backlog.waiting.nr && d->backlog.waiting.at[0].minute < next) {
+		backlog_choose(&d->backlog);
+		if (d->backlog.waiting.at[0].minute < next)
+			send_next(d, now_ns);
+		else
+			backlog_put_back(&d->backlog);
+	}
+	if (delivery_lost(d) != d->nr_lost_before)
+		d->lost_ns = now_ns;
+	d->nr_lost_before = delivery_lost(d);
 }
 
 void delivery_add(struct delivery *d, u64 minute, u32 number, const char *service,
@@ -166,6 +193,13 @@ void delivery_close(struct delivery *d)
 		take_events(d, time_mono_ns());
 	sender_free(d->sender);
 	backlog_close(&d->backlog);
+}
+
+bool delivery_is_ok(const struct delivery *d, u64 now_ns)
+{
+	bool loses = d->lost_ns && now_ns - d->lost_ns < DELIVERY_LOSS_NS;
+
+	return !d->nr_failures && !d->is_broken && !loses;
 }
 
 u64 delivery_lost(const struct delivery *d)

@@ -15,7 +15,7 @@
 struct delivery_counts {
 	u64 sent;
 	u64 tried_again;
-	u64 refused;  /* the receiver will never take them */
+	u64 refused;  /* the receiver will never take them, or had a fault each time */
 	u64 crashed;  /* the sender ended three times with them */
 	u64 not_kept; /* the disk was full, or they were too large */
 };
@@ -25,7 +25,10 @@ struct delivery {
 	struct sender *sender;
 	struct backlog backlog;
 	struct delivery_counts counts;
-	int disk_err;      /* of the last request that was not kept */
+	int disk_err;                /* of the last request that was not kept */
+	u64 nr_lost_before, lost_ns; /* CLOCK_MONOTONIC of the last loss; 0: none */
+	bool is_failing;             /* as last logged */
+	bool took_others;            /* the last request that ended was taken */
 	bool is_ready;     /* the sender has started: a start while it sends is one after a crash */
 	bool is_sending;   /* the first one of the backlog */
 	bool is_broken;    /* the sender's process has ended for good */
@@ -47,6 +50,10 @@ void delivery_add(struct delivery *d, u64 minute, u32 number, const char *servic
 /* Waits a moment for the answer to a request, so that it is not sent twice; then ends the sender.
  */
 void delivery_close(struct delivery *d);
+
+/* Whether requests are taken, and none was lost in the last DELIVERY_LOSS_NS. */
+#define DELIVERY_LOSS_NS (600 * 1000000000ull)
+bool delivery_is_ok(const struct delivery *d, u64 now_ns);
 
 /* Requests that were lost, for all reasons. */
 u64 delivery_lost(const struct delivery *d);

@@ -13,11 +13,13 @@
 
 #define NO_SERVICE   "unknown_service"
 #define OTHER        "other"
+#define SMALL_PART   100 /* a command with less of the whole is in OTHER */
 #define OTHER_STACKS "[other stacks]"
 
 struct group {
 	const char *name;
-	u64 total; /* of the first value type */
+	u64 total;       /* of the first value type */
+	bool is_command; /* outside containers, and named by its program */
 	VEC(u32) weights;
 };
 
@@ -27,6 +29,12 @@ struct split {
 	struct texts names;
 	VEC(struct group) groups; /* by text at first, then the heaviest first */
 };
+
+static bool is_command(const struct labels *l)
+{
+	return !*l->container && !*l->container_id && !*l->pod && *l->comm &&
+	       !strcmp(l->service, l->comm);
+}
 
 static void sort_into_groups(struct split *s)
 {
@@ -38,6 +46,9 @@ static void sort_into_groups(struct split *s)
 		while (s->groups.nr <= text)
 			vec_push(&s->groups, (struct group){ 0 });
 		struct group *g = &s->groups.at[text];
+		if (!g->weights.nr)
+			g->is_command = true;
+		g->is_command &= is_command(&p->labels.at[w->labels]);
 		g->total += w->type ? 0 : w->value;
 		vec_push(&g->weights, i);
 	}
@@ -65,6 +76,38 @@ static void join(struct group *to, struct group *from)
 	to->name = OTHER;
 }
 
+/* The group that the smallest ones join. */
+static struct group *other_of(struct split *s, u32 max_services)
+{
+	for (u32 i = 0; i < max_services; i++)
+		if (!strcmp(s->groups.at[i].name, OTHER))
+			return &s->groups.at[i];
+	return &s->groups.at[max_services - 1];
+}
+
+/* Each new name of a short command would be another series. */
+static void join_small_commands(struct split *s)
+{
+	struct group *other = NULL;
+	u64 sum = 0;
+
+	vec_each(g, &s->groups)
+		sum += g->total;
+	vec_each(g, &s->groups) {
+		if (!g->is_command || !g->weights.nr || g->total >= sum / SMALL_PART)
+			continue;
+		if (other) {
+			other->total += g->total;
+			join(other, g);
+			g->weights.nr = 0;
+			g->total = 0;
+		} else {
+			other = g;
+			g->name = OTHER;
+		}
+	}
+}
+
 struct split *split_new(const struct profile *p, u32 max_services, u32 max_stacks)
 {
 	struct split *s = xcalloc(1, sizeof(*s));
@@ -73,13 +116,14 @@ struct split *split_new(const struct profile *p, u32 max_services, u32 max_stack
 	s->max_stacks = max_stacks;
 	texts_init(&s->names);
 	sort_into_groups(s);
+	join_small_commands(s);
 	if (s->groups.nr)
 		qsort(s->groups.at, s->groups.nr, sizeof(s->groups.at[0]), by_total);
 	while (s->groups.nr && !s->groups.at[s->groups.nr - 1].weights.nr)
 		s->groups.nr--; /* it owns nothing */
 	while (s->groups.nr > max_services) {
 		s->groups.nr--;
-		join(&s->groups.at[max_services - 1], &s->groups.at[s->groups.nr]);
+		join(other_of(s, max_services), &s->groups.at[s->groups.nr]);
 	}
 	return s;
 }

@@ -40,6 +40,7 @@ struct push {
 	u64 retry_ns;         /* CLOCK_MONOTONIC: no job before */
 	u64 looked_ns;        /* CLOCK_MONOTONIC of the last look for a minute */
 	u64 nr_bad_minutes;   /* of which no requests could be made */
+	u64 bad_ns;           /* CLOCK_MONOTONIC of the last one; 0: none */
 	u64 nr_late;          /* slices that came after their minute */
 	char why[256];        /* of the last one of these minutes; a phrase */
 };
@@ -47,11 +48,19 @@ struct push {
 /* --- making requests ---------------------------------------------------------------------------
  */
 
+/* In the last minutes; later ones are not logged. */
+static bool loses_minutes(const struct push *p)
+{
+	return p->bad_ns && time_mono_ns() - p->bad_ns < DELIVERY_LOSS_NS;
+}
+
 static void lose_minute(struct push *p, const char *why)
 {
 	p->nr_bad_minutes++;
 	copy_text(p->why, sizeof(p->why), why);
-	log_warn("push: a minute is not sent: %s", why);
+	if (!loses_minutes(p))
+		log_warn("push: a minute is not sent: %s", why);
+	p->bad_ns = time_mono_ns();
 }
 
 /* Takes one request out of a worker's result, which may be anything. */
@@ -192,13 +201,28 @@ static void drop_ahead(struct delivery *d, u64 next)
 	d->backlog.nr_ahead += backlog_undo(&d->backlog, next, d->is_sending);
 }
 
+static void tick_delivery(struct push *p, struct delivery *d, u64 now_ns)
+{
+	auto_str struct str text = { 0 };
+
+	delivery_tick(d, now_ns, p->next);
+	if (delivery_is_ok(d, now_ns) != d->is_failing)
+		return;
+	d->is_failing = !d->is_failing;
+	delivery_explain(d, now_ns, &text);
+	if (d->is_failing)
+		log_warn("push to %s: %s", d->receiver.url, text.at);
+	else
+		log_info("push to %s works again", d->receiver.url);
+}
+
 void push_tick(struct push *p)
 {
 	if (!p)
 		return;
 	u64 now_ns = time_mono_ns(), wall_ns = time_wall_ns();
 	for (u32 i = 0; i < p->nr; i++)
-		delivery_tick(&p->all[i], now_ns, p->next);
+		tick_delivery(p, &p->all[i], now_ns);
 	if (p->made)
 		keep_requests(p);
 	if (now_ns - p->looked_ns < LOOK_NS || p->is_making || now_ns < p->retry_ns)
@@ -327,14 +351,14 @@ json_t *push_json(const struct push *p)
 		const struct backlog *b = &d->backlog;
 		auto_str struct str text = { 0 };
 		explain(p, d, &text);
-		json_t *o = json_pack(
-			"{s:s,s:s,s:b,s:s,s:I,s:I,s:I,s:I,s:I}", "kind",
-			receiver_protocols[d->receiver.kind].name, "url", d->receiver.url, "ok",
-			!d->nr_failures && !d->is_broken && !delivery_lost(d) && !p->nr_bad_minutes,
-			"text", text.at, "sent", (json_int_t)d->counts.sent, "retries",
-			(json_int_t)d->counts.tried_again, "lost", (json_int_t)delivery_lost(d),
-			"waiting", (json_int_t)b->waiting.nr, "waiting_bytes",
-			(json_int_t)b->bytes);
+		json_t *o =
+			json_pack("{s:s,s:s,s:b,s:s,s:I,s:I,s:I,s:I,s:I}", "kind",
+				  receiver_protocols[d->receiver.kind].name, "url", d->receiver.url,
+				  "ok", delivery_is_ok(d, time_mono_ns()) && !loses_minutes(p),
+				  "text", text.at, "sent", (json_int_t)d->counts.sent, "retries",
+				  (json_int_t)d->counts.tried_again, "lost",
+				  (json_int_t)delivery_lost(d), "waiting",
+				  (json_int_t)b->waiting.nr, "waiting_bytes", (json_int_t)b->bytes);
 		json_object_set_new(o, "since_ms",
 				    json_integer((json_int_t)(d->since_wall_ns / NS_PER_MS)));
 		json_array_append_new(list, o);
