@@ -281,6 +281,7 @@ check-fleet: all test-programs
 
 soak: all test-programs
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/jvm/soak
+	$(Q)O=$(O) JVMS=$(or $(JVMS),200) tests/lib/as-root "recording" tests/jvm/test_names
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/bpf/soak_events
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/bpf/soak_ageing
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/web/soak_serve
