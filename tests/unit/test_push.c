@@ -365,6 +365,10 @@ static void short_commands_are_one_series(void **state)
 	auto_profile struct profile *p = profile_new();
 	node_id at = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "main", ""));
 
+	/* It waits far longer than all others run. */
+	const struct labels waiting = { .pid = 100, .service = "idle", .comm = "idle" };
+	profile_add(p, at, profile_intern_labels(p, &waiting), profile_find_type(p, "offcpu", "ns"),
+		    1000000);
 	for (u32 i = 0; i < 50; i++) {
 		auto_free char *name = xasprintf("cc%u", i);
 		const struct labels l = { .pid = i, .tid = i, .service = name, .comm = name };
@@ -373,11 +377,12 @@ static void short_commands_are_one_series(void **state)
 	}
 	add_weight(p, "tiny", "work", 99, 10); /* of a pod */
 	struct split *s = split_new(p, 100, 100);
-	assert_int_equal(split_nr(s), 3);
-	assert_string_equal(split_name(s, 0), "cc7");
-	assert_string_equal(split_name(s, 1), "other");
-	assert_string_equal(split_name(s, 2), "tiny");
-	auto_profile struct profile *q = split_service(s, 1, false);
+	assert_int_equal(split_nr(s), 4);
+	assert_string_equal(split_name(s, 0), "idle");
+	assert_string_equal(split_name(s, 1), "cc7");
+	assert_string_equal(split_name(s, 2), "other");
+	assert_string_equal(split_name(s, 3), "tiny");
+	auto_profile struct profile *q = split_service(s, 2, false);
 	assert_int_equal((u64)(profile_total(q, 0) * (1e9 / q->rate_hz) + 0.5), 490);
 	split_free(s);
 }

@@ -13,7 +13,7 @@
 
 #define NO_SERVICE   "unknown_service"
 #define OTHER        "other"
-#define SMALL_PART   100 /* a command with less of the whole is in OTHER */
+#define SMALL_PART   100 /* a command with less of each value type is in OTHER */
 #define OTHER_STACKS "[other stacks]"
 
 struct group {
@@ -85,16 +85,35 @@ static struct group *other_of(struct split *s, u32 max_services)
 	return &s->groups.at[max_services - 1];
 }
 
+static u64 *type_totals(const struct split *s, const struct group *g)
+{
+	u64 *totals = xcalloc(s->p->types.nr + 1, sizeof(totals[0]));
+
+	vec_each(i, &g->weights)
+		totals[s->p->weights.at[*i].type] += s->p->weights.at[*i].value;
+	return totals;
+}
+
+static bool is_small(const struct split *s, const struct group *g, const u64 *sums)
+{
+	auto_free u64 *totals = type_totals(s, g);
+
+	for (u32 t = 0; t < s->p->types.nr; t++)
+		if (totals[t] && totals[t] >= sums[t] / SMALL_PART)
+			return false;
+	return true;
+}
+
 /* Each new name of a short command would be another series. */
 static void join_small_commands(struct split *s)
 {
+	auto_free u64 *sums = xcalloc(s->p->types.nr + 1, sizeof(sums[0]));
 	struct group *other = NULL;
-	u64 sum = 0;
 
-	vec_each(g, &s->groups)
-		sum += g->total;
+	vec_each(w, &s->p->weights)
+		sums[w->type] += w->value;
 	vec_each(g, &s->groups) {
-		if (!g->is_command || !g->weights.nr || g->total >= sum / SMALL_PART)
+		if (!g->is_command || !g->weights.nr || !is_small(s, g, sums))
 			continue;
 		if (other) {
 			other->total += g->total;
