@@ -34,11 +34,11 @@ static const char *const fault_names[NR_FAULTS] = { "mute",          "silent",  
 						    "other-version", "newer",   "poses", "fails" };
 
 struct counts {
-	u64 connects, losses, refused, answers, done, chunks, bytes, naive, errors;
+	u64 connects, losses, refused, answers, done, chunks, bytes, errors;
 };
 
 struct options {
-	int port, nr_nodes, first, zones, slow_ms, naive_bytes, capture_ms, reconnect_s;
+	int port, nr_nodes, first, zones, slow_ms, capture_ms, reconnect_s;
 	const char *host, *seeds, *prefix, *service;
 	struct opt_list faults;
 	int percent[NR_FAULTS];
@@ -88,7 +88,7 @@ static void print_counts(const struct counts *c)
 	} all[] = {
 		{ "connects", c->connects }, { "losses", c->losses }, { "refused", c->refused },
 		{ "answers", c->answers },   { "done", c->done },     { "chunks", c->chunks },
-		{ "bytes", c->bytes },       { "naive", c->naive },   { "errors", c->errors },
+		{ "bytes", c->bytes },       { "errors", c->errors },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
@@ -139,7 +139,6 @@ static int parse(int argc, char **argv)
 		{ 0, "seen", OPT_BOOL, &o.is_seen, NULL, "publish a sign of life, once" },
 		{ 0, "audited", OPT_BOOL, &o.is_audited, NULL,
 		  "publish an entry for each request" },
-		{ 0, "naive", OPT_INT, &o.naive_bytes, "BYTES", "send everything at once" },
 		{ 0, "fault", OPT_LIST, &o.faults, "NAME=P",
 		  "of mute, silent, .. (see the source)" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },

@@ -17,9 +17,6 @@
  *        nats_try URL DIR asks INBOX SUBJECT
  *            asks JetStream for nodes last seen, publishes to SUBJECT below INBOX, and prints
  *            "message" and "seen: WHY" as they arrive
- *        nats_try URL DIR naive NODES
- *            asks for everything at once, as a controller without credit would, and prints how many
- *            complete messages it got
  */
 #include <errno.h>
 #include <nats/nats.h>
@@ -41,8 +38,6 @@
 #include "fleet/stream_names.h"
 
 #define TIMEOUT_MS 10000
-#define SLOW_US    10000 /* to read a profile: about as long as a merge */
-#define QUIET_MS   3000
 
 static natsConnection *connection;
 
@@ -261,31 +256,6 @@ static void call(const char *subject, const char *text)
 	natsMsg_Destroy(m);
 }
 
-/* --- without credit --------------------------------------------------------------------------- */
-
-static volatile int nr_complete;
-
-static void count(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *ctx)
-{
-	nr_complete++;
-	natsMsg_Destroy(m);
-	usleep(SLOW_US);
-}
-
-static void gather_naively(int nr_nodes)
-{
-	natsSubscription *sub = NULL;
-	int before = -1;
-
-	natsConnection_Subscribe(&sub, connection, "_INBOX.naive", count, NULL);
-	natsConnection_PublishRequest(connection, "sysflame.v1.req.all", "_INBOX.naive", "?", 1);
-	while (nr_complete < nr_nodes && nr_complete != before) {
-		before = nr_complete;
-		nats_Sleep(QUIET_MS);
-	}
-	printf("%d of %d complete\n", nr_complete, nr_nodes);
-}
-
 static void print_event(const struct link_event *e)
 {
 	if (e->kind == LINK_MESSAGE)
@@ -337,8 +307,6 @@ int main(int argc, char **argv)
 		call(argv[4], argv[5]);
 	else if (!strcmp(argv[3], "connect"))
 		connect_often(argv[1], argv[2], atoi(argv[4]));
-	else if (!strcmp(argv[3], "naive"))
-		gather_naively(atoi(argv[4]));
 	else
 		return 2;
 	return 0;

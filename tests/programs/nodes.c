@@ -268,18 +268,6 @@ static void publish_entry(struct node *n, const struct fleet_request *r)
 	publish(n, to, line.at, line.len);
 }
 
-/* Everybody sends the whole result at once to one subject. */
-static void answer_naively(struct node *n, const char *to)
-{
-	auto_free char *bytes = calloc(1, (size_t)o.naive_bytes);
-
-	if (!bytes)
-		return;
-	snprintf(bytes, (size_t)o.naive_bytes, "%s", n->name);
-	publish(n, to, bytes, (size_t)o.naive_bytes);
-	counts.naive++;
-}
-
 static void take_request(struct node *n, const char *to, const struct fleet_signed *m)
 {
 	struct fleet_request r;
@@ -325,10 +313,6 @@ static void take_message(struct node *n, const char *reply, const void *bytes, s
 {
 	struct fleet_message m;
 
-	if (o.naive_bytes && *reply) {
-		answer_naively(n, reply);
-		return;
-	}
 	if (message_decode(bytes, len, &m))
 		return;
 	if (m.kind == MESSAGE_SIGNED && *reply)
