@@ -297,7 +297,7 @@ static void check_means(struct store *s, u64 nr, u64 ppm, u32 max_steps)
 	store_strip_fini(&strip);
 }
 
-/* What is covered and what is not add up to the range. */
+/* The covered time and the gaps add up to the length of the range. */
 static void check_gaps(struct store *s, u64 from, u64 to, bool has_doubles)
 {
 	struct store_coverage c;

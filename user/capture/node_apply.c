@@ -28,8 +28,8 @@ static void set_up_if_all(struct node *n, struct process *p)
 
 static void end_program(struct node *n, struct process *p, u64 time_ns)
 {
-	p->container_ns =
-		0; /* a runtime joins the group before it executes the container's program */
+	/* A runtime joins the group before it executes the container's program. */
+	p->container_ns = 0;
 	vec_each(r, &n->recordings)
 		recording_end_program(*r, p);
 	process_exec(p, time_boot_ns() - (time_mono_ns() - time_ns));

@@ -88,7 +88,7 @@ void recording_progress(const struct recording *r, struct recording_progress *ou
 	loss_counts_between(&r->before, &now, &losses);
 	*out = (struct recording_progress){
 		.sampled = losses.stats[STAT_SAMPLES],
-		.missed = losses.stats[STAT_SKIPPED] + losses.stats[STAT_LATE],
+		.missed = loss_counts_missed(&losses),
 		.lost = loss_counts_samples(&losses),
 		.set_up_ns = r->set_up_ns,
 		.set_up_worked_ns = r->set_up_worked_ns,

@@ -26,7 +26,7 @@ struct process_names {
 	char *service, *jvm; /* made of these; `jvm` is for people */
 	char *container;     /* the container's name that they were made with, not clean */
 	bool is_kernel;      /* a thread of the kernel */
-	u32 facts;           /* what was known when they were read; 0: not read */
+	u32 facts;           /* what the last read could use, as bits; 0: nothing was read */
 	u64 again_ns;        /* CLOCK_MONOTONIC, when a failed read is repeated; 0: never */
 	u64 pause_ns;        /* until then */
 };

@@ -13,5 +13,5 @@ int covered_thin(struct store *s, u64 from_ns, u64 end_ns, u64 step_ns);
 /* Forgets the slices that begin in [from, end). */
 int covered_forget(struct store *s, u64 from_ns, u64 end_ns);
 
-/* Forgets what is older, and all but the newest reasons. */
+/* Forgets slices that begin before `old_ns`, and all but the newest 1,000 reasons. */
 int covered_upkeep(struct store *s, u64 old_ns);

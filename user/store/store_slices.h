@@ -51,15 +51,18 @@ u64 store_slices_step(struct store *s, u64 from_ns, u64 to_ns);
  */
 int store_open_slices(struct store *s, u64 *from_ns, u64 to_ns);
 
-/* Shorter times between slices are none in which nothing was recorded. */
-#define STORE_GAP_NS   (2 * 1000000000ull)
+/* A slice begins a moment after the end of the one before: that is no gap. */
+#define STORE_GAP_NS (2 * 1000000000ull)
+#define STORE_LATE_NS                                                              \
+	(30 * 1000000000ull) /* from the begin of a slice until it is in the store \
+			      */
 #define STORE_GAPS_MAX 100
 
 /* A time without slices. */
 struct store_gap {
 	u64 from_ns, to_ns; /* in the range that was asked for */
-	u64 since_ns;       /* the end of the last slice before; 0: there is none */
-	char *why;          /* "" if it is not known */
+	u64 since_ns; /* when the last slice before it ended; 0: the store has none before it */
+	char *why;    /* "" if it is not known */
 };
 
 /* How much of a range has slices. */
@@ -73,7 +76,7 @@ struct store_coverage {
 int store_coverage(struct store *s, u64 from_ns, u64 to_ns, struct store_coverage *out);
 void store_coverage_fini(struct store_coverage *c);
 
-/* The end of the newest slice; 0: there is none. */
+/* When the newest slice ends; 0: the store has no slice. */
 u64 store_covered_until(struct store *s);
 
 /* From now on there are no slices, and why; "": there are again. No change if the last is equal. */

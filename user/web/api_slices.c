@@ -10,7 +10,6 @@
 #define HOUR_MS       (3600 * 1000ull)
 #define STEPS_DEFAULT 360
 #define STEPS_MAX     2000
-#define LATE_NS       (30 * NS_PER_SEC) /* until a slice is written */
 #define TIME_MAX_MS   (STORE_STRIP_MAX_NS / NS_PER_MS)
 
 static json_t *values_json(const u64 *values, size_t nr, u64 divisor)
@@ -90,7 +89,7 @@ void api_slices(struct request *q)
 	const struct store_strip_query query = { from * NS_PER_MS, to * NS_PER_MS,
 						 *event ? event : "cpu", (u32)steps };
 	/* The newest slices are not there yet. */
-	u64 written_ns = time_wall_ns() - LATE_NS;
+	u64 written_ns = time_wall_ns() - STORE_LATE_NS;
 	u64 known_ns = query.to_ns < written_ns ? query.to_ns : written_ns;
 	struct store_coverage coverage = { 0 };
 	int err = store_strip(q->service->store, &query, &strip);

@@ -25,6 +25,7 @@
 #include "profile/transform.h"
 #include "profile/view.h"
 #include "push/bodies.h"
+#include "store/store_slices.h"
 #include "web/jobs.h"
 #include "web/summarize.h"
 
@@ -40,8 +41,6 @@
 #define UNREADABLE    "The profile cannot be read: "
 #define RAW_CONTAINER "sflm"
 #define MISSING_TIME  NOTE_INCOMPLETE "time"
-#define MISSING_NS    (2 * NS_PER_SEC)  /* less is none in which nothing was recorded */
-#define LATE_NS       (30 * NS_PER_SEC) /* until a slice is written */
 
 /* A file read by pread, so that others may share the descriptor's offset. */
 struct source {
@@ -469,13 +468,13 @@ static int read_slices(struct worker_io *io, const struct web_params *params, st
 /* Says how much of the range has no slices. The newest ones are not there yet. */
 static void note_missing_time(const struct web_params *params, struct profile *p)
 {
-	u64 written_ns = time_wall_ns() - LATE_NS, end_ns = p->start_wall_ns + p->duration_ns;
+	u64 written_ns = time_wall_ns() - STORE_LATE_NS, end_ns = p->start_wall_ns + p->duration_ns;
 	u64 to_ns = params->to_wall_ns < written_ns ? params->to_wall_ns : written_ns;
 
 	to_ns = to_ns > end_ns ? to_ns : end_ns;
 	u64 all_ns = to_ns - params->from_wall_ns;
 	u64 missing = all_ns > p->covered_ns ? all_ns - p->covered_ns : 0;
-	u64 least_ns = all_ns / 500 > MISSING_NS ? all_ns / 500 : MISSING_NS;
+	u64 least_ns = all_ns / 500 > STORE_GAP_NS ? all_ns / 500 : STORE_GAP_NS;
 	p->duration_ns = all_ns;
 	if (missing < least_ns)
 		return;

@@ -27,7 +27,9 @@
 #define RING_BYTES_STEADY (512 * 1024)
 #define RING_BYTES_BURSTS (1024 * 1024)
 
-#define TOLD_HOLDS_NS (600 * NS_PER_SEC) /* then a warning is repeated */
+/* Until a warning is repeated, and until others' programs are listed again. */
+#define TOLD_HOLDS_NS  (600 * NS_PER_SEC)
+#define OTHERS_HOLD_NS (60 * NS_PER_SEC)
 
 struct source_probes {
 	u32 event;
@@ -49,9 +51,9 @@ struct sources {
 	struct missed declined[ABI_EVENTS];
 	bool is_missing_some; /* samples that nothing takes */
 	other_program_list others;
-	u64 looked_ns, told_ns; /* CLOCK_MONOTONIC */
-	u32 nr_gone;            /* see sources_count_gone */
-	u32 nr_headless;        /* see sources_lose_probes */
+	u64 looked_ns, listed_ns, told_ns; /* CLOCK_MONOTONIC */
+	u32 nr_gone;                       /* see sources_count_gone */
+	u32 nr_headless;                   /* see sources_lose_probes */
 	bool has_waits;
 	struct span window;
 	bool has_sched_text, has_entry_text;
@@ -212,8 +214,8 @@ static u64 wanted_of(const u64 counts[NR_EVENT_COUNTS], const struct event_runs 
 }
 
 /*
- * The kernel counts what it declined by program. Unless the program ran for any event, all of it
- * may have been of the first event's targets.
+ * The kernel counts declined runs by program, not by event. Each event gets the part that its
+ * targets have of the program's runs. If the program never ran, the first event gets all.
  */
 static void count_declined(struct sources *s, enum program program, u64 events[][NR_EVENT_COUNTS],
 			   u64 *stats)
@@ -294,6 +296,9 @@ bool sources_others(struct sources *s, other_program_list *out)
 	u64 now_ns = time_mono_ns();
 	bool is_new = !s->told_ns || now_ns - s->told_ns > TOLD_HOLDS_NS;
 
+	if (s->listed_ns && now_ns - s->listed_ns < OTHERS_HOLD_NS)
+		return false;
+	s->listed_ns = now_ns;
 	other_programs_read(&now);
 	vec_each(p, &now)
 		vec_push(out, *p);

@@ -39,9 +39,10 @@ void sources_count_missed(struct sources *s, u64 events[][NR_EVENT_COUNTS], u64 
 bool sources_misses_some(const struct sources *s);
 
 /*
- * In that case: appends the BPF programs of others, with their run
- * time since the last call or since the first of these samples. Returns whether that is worth a
- * warning; not more often than every ten minutes.
+ * In that case: appends the BPF programs of others, with their run time since they were appended
+ * last, or since the first of these samples. Appends nothing in the minute after that: it costs
+ * much on a node with many processes. Returns whether that is worth a warning, at most every ten
+ * minutes.
  */
 bool sources_others(struct sources *s, other_program_list *out);
 

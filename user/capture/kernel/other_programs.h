@@ -21,8 +21,7 @@ struct other_program {
 
 typedef VEC(struct other_program) other_program_list;
 
-/* Appends those of kprobes, tracepoints and perf events. Those that no process holds are missing.
- */
+/* Appends those of kprobes, tracepoints and perf events, as far as a process holds them. */
 void other_programs_read(other_program_list *out);
 
 /*

@@ -15,11 +15,11 @@
 #define PAUSE_NS     NS_PER_SEC /* after a failed read; doubled after each */
 #define PAUSE_MAX_NS (256 * NS_PER_SEC)
 
-/* What was known when the names were read. */
+/* Bits of process_names.facts. A name is read anew when a further bit can be set. */
 enum {
-	FACT_PROGRAM = 1,
-	FACT_JVM = 2,
-	FACT_COMMAND = 4,
+	FACT_PROGRAM = 1, /* the names were read for this program */
+	FACT_JVM = 2,     /* the process had loaded a JVM */
+	FACT_COMMAND = 4, /* the JVM had told its command line */
 };
 
 bool process_is_java(const struct process *p)
