@@ -74,6 +74,7 @@ unit_tests := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 programs   := $(patsubst %.c,$(O)/%,$(wildcard tests/programs/*.c))
 java_srcs  := $(wildcard tests/programs/*.java)
 fuzzers    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
+mutations  := $(fuzzers:$(O)/tests/fuzz/fuzz_%=$(O)/tests/fuzz/mutations_%)
 fuzz_objs  := $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out user/capture/% user/cmd/%,$(user_srcs)) user/capture/parsers.c user/capture/unwind/moved_text.c user/capture/unwind/row_build.c) \
 	      $(protos:%=$(O)/fuzz/gen/%.o)
 skeletons  := $(O)/gen/node.skel.h $(O)/gen/recording.skel.h $(O)/gen/skipped.skel.h
@@ -226,6 +227,11 @@ $(O)/tests/fuzz/%: tests/fuzz/%.c $(O)/fuzz/libuser.a
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(FUZZ_CFLAGS) -Itests/lib -fsanitize=fuzzer $< $(O)/fuzz/libuser.a $(LIBS) -o $@
 
+# Without libFuzzer: what every check can afford.
+$(O)/tests/fuzz/mutations_%: tests/fuzz/fuzz_%.c tests/fuzz/mutations.c $(O)/san/libuser.a
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(TEST_FLAGS)) $(filter %.c %.a,$^) $(LIBS) -o $@
+
 # Each target for FUZZ_SECONDS, T='fuzz_a' only these; what it finds is kept under $(O).
 fuzz: $(fuzzers)
 	$(Q)O=$(O) tests/fuzz/run -max_total_time=$(FUZZ_SECONDS) \
@@ -234,13 +240,16 @@ fuzz: $(fuzzers)
 test-programs: $(programs) $(O)/tests/programs/.java
 
 # T='test_a test_b' builds and runs only these. Unit tests alone run without root; some are skipped then.
-chosen = $(filter $(if $(T),$(addprefix %/,$(T)),%),$(unit_tests) $(scripts))
-test-build: all $(if $(or $(filter test_units,$(T)),$(if $(T),,all)),$(unit_tests),$(filter $(unit_tests),$(chosen))) $(if $(or $(filter test_fuzz%,$(T)),$(if $(T),,all)),$(fuzzers)) test-programs
+# Scripts that say "Only in check-more." are run if they are named or with MORE=1.
+more   := $(if $(filter-out 0,$(MORE)),,$(shell grep -lxE '(\#|//) Only in check-more[.]' $(scripts)))
+chosen  = $(filter $(if $(T),$(addprefix %/,$(T)),%),$(unit_tests) $(if $(T),$(scripts),$(filter-out $(more),$(scripts))))
+test-build: all $(if $(or $(filter test_units,$(T)),$(if $(T),,all)),$(unit_tests),$(filter $(unit_tests),$(chosen))) $(if $(or $(filter test_fuzz%,$(T)),$(if $(T),,all)),$(mutations)) test-programs
 test: test-build
 	$(Q)O=$(O) $(if $(filter $(scripts),$(chosen)),tests/lib/as-root "running the tests") tests/run $(chosen)
 
 check: export WERROR = 1
 check: export RETRY = 1
+export MORE
 check:
 	$(Q)tests/lib/as-root "running the tests"
 	$(Q)$(MAKE) --no-print-directory deps-test
@@ -249,6 +258,11 @@ check:
 	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) test-build
 	$(Q)$(MAKE) --no-print-directory -q all || { echo 'a second make would rebuild something'; exit 1; }
 	$(Q)$(MAKE) --no-print-directory test
+
+# What `make check` leaves out: the long variants of its tests, and all fuzz targets for 15 s; an hour and a half.
+check-more:
+	$(Q)$(MAKE) --no-print-directory check MORE=1
+	$(Q)$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=15
 
 # Unwinder and JVM reader on JDK 8 to 28, which tests/jvm/jdks obtains once (3 GB).
 check-jdks: all $(addprefix $(O)/tests/unit/test_jvm_,hotspot churn thread_names gauges) test-programs
@@ -276,7 +290,7 @@ check-distros:
 
 # Faults below a fleet of real daemons in full, and five of them in networks of their own; some minutes.
 check-fleet: all test-programs
-	$(Q)O=$(O) FAULTS=all tests/lib/as-root "recording" tests/fleet/test_fleet_faults
+	$(Q)O=$(O) MORE=1 tests/lib/as-root "recording" tests/fleet/test_fleet_faults
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/fleet/check-networks
 
 soak: all test-programs
@@ -386,6 +400,7 @@ help:
 	@echo 'make record        profile this node for 10 s next to a sample Java program: flame.html'
 	@echo 'make check         install what the tests need, build, lint, run every test'
 	@echo '                   (as root, or as a user who may run sudo: make calls it where needed)'
+	@echo 'make check-more    the same with the long variants of the tests: before a release'
 	@echo 'make               build $(O)/sysflame and $(O)/libjvmmap.so'
 	@echo 'make static        one binary for any Linux: $(O)/static/sysflame, without NATS and TLS'
 	@echo 'make test T=NAME   run single tests; make lint, make fmt, make bench, make screens'
@@ -404,7 +419,7 @@ help:
 	@echo 'make install-systemd  the same, with the daemon'"'"'s unit and configuration'
 	@echo 'make uninstall     removes both; configuration and profiles stay; make clean removes the build'
 
-.PHONY: check-compilers all static test test-build test-programs check check-distros check-fleet check-jdks check-kernels check-machines soak soak-kills lint fmt fuzz screens bench bench-fleet deps deps-test record install install-systemd uninstall clean help
+.PHONY: check-compilers check-more all static test test-build test-programs check check-distros check-fleet check-jdks check-kernels check-machines soak soak-kills lint fmt fuzz screens bench bench-fleet deps deps-test record install install-systemd uninstall clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

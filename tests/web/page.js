@@ -173,11 +173,14 @@ function pageScript(files, tail) {
 	return context;
 }
 
+const chosen = (tests) => Object.keys(tests).filter((name) => (process.env.ONLY ? new RegExp(process.env.ONLY).test(name) : +process.env.MORE || !name.startsWith('more: ')));
+
 // ONLY=EXPRESSION in the environment runs the tests whose names match.
 // Without one of the commands all tests are skipped.
 // Tests are functions with a sentence as name. Each gets { browser, dir, open(text or file, options) }.
+// Those whose names begin with "more: " are run by `make check-more` only.
 async function run(tests, commands) {
-	const names = Object.keys(tests).filter((name) => new RegExp(process.env.ONLY || '').test(name));
+	const names = chosen(tests);
 	const missing = lacking(commands);
 	console.log(`1..${names.length}`);
 	if (missing) {
@@ -188,7 +191,7 @@ async function run(tests, commands) {
 	const browser = await launch();
 	let bad = 0;
 	for (const [i, name] of names.entries()) {
-		const pages = [];
+		const pages = [], begun = Date.now();
 		const open = async (source, options) => {
 			const page = await openPage(browser, source.startsWith('/') ? source : makePage(dir, source), options);
 			pages.push(page);
@@ -206,6 +209,7 @@ async function run(tests, commands) {
 		}
 		for (const page of pages)
 			await page.context().close();
+		console.log(`# ${Math.round((Date.now() - begun) / 1000)} s`);
 	}
 	await browser.close();
 	process.exitCode = bad ? 1 : 0;
@@ -213,7 +217,7 @@ async function run(tests, commands) {
 
 // Runs tests that need no browser.
 async function runAlone(tests) {
-	const names = Object.keys(tests).filter((name) => new RegExp(process.env.ONLY || '').test(name));
+	const names = chosen(tests);
 	let bad = 0;
 	console.log(`1..${names.length}`);
 	for (const [i, name] of names.entries())
