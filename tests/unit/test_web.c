@@ -411,13 +411,54 @@ static void a_body_that_is_too_long_is_refused(void **state)
 static void settings_are_kept(void **state)
 {
 	auto_answer struct answer a = { 0 };
-	auto_free char *type = post(*state, "/api/v1/settings/transforms", "{\"a\":[1,2]}", &a);
+	auto_free char *type =
+		post(*state, "/api/v1/settings/transforms", "{\"lines\":[\"remove x\"]}", &a);
 
 	assert_string_equal(type, "");
 	ask(*state, "GET /api/v1/settings/transforms", LOOKER, &a);
-	assert_string_equal(a.body, "{\"a\":[1,2]}");
+	assert_string_equal(a.body, "{\"lines\":[\"remove x\"]}");
 	ask(*state, "GET /api/v1/settings/defaults", LOOKER, &a);
 	assert_string_equal(a.body, "{}");
+}
+
+static void settings_have_a_schema_and_errors_name_the_field(void **state)
+{
+	static const struct {
+		const char *path, *json, *says;
+	} wrong[] = {
+		{ "defaults", "{\"rate\":99}",
+		  "The setting \\\"defaults\\\" has no field \\\"rate\\\"." },
+		{ "defaults", "{\"lines\":[]}", "has no field \\\"lines\\\"" },
+		{ "defaults", "{\"rate_hz\":0}",
+		  "\\\"rate_hz\\\" must be a whole number between 1 and 10000." },
+		{ "defaults", "{\"rate_hz\":\"99\"}", "\"field\":\"rate_hz\"" },
+		{ "defaults", "{\"duration_s\":-1}", "\"field\":\"duration_s\"" },
+		{ "defaults", "{\"events\":7}", "\"field\":\"events\"" },
+		{ "defaults", "{\"target\":[]}", "\\\"target\\\" must be an object." },
+		{ "defaults", "{\"target\":{\"kind\":\"nod\"}}",
+		  "\\\"kind\\\" must be one of: node pid comm" },
+		{ "defaults", "{\"target\":{\"kind\":\"node pid\"}}", "\"field\":\"kind\"" },
+		{ "defaults", "{\"target\":{\"text\":\"a\\u0001b\"}}", "\"field\":\"text\"" },
+		{ "transforms", "{\"lines\":\"remove x\"}", "\"field\":\"lines\"" },
+		{ "transforms", "{\"lines\":[7]}", "\"field\":\"lines\"" },
+		{ "transforms", "{\"lines\":[\"a\\u0001\"]}", "\"field\":\"lines\"" },
+	};
+	auto_answer struct answer a = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		auto_free char *path = xasprintf("/api/v1/settings/%s", wrong[i].path);
+		auto_free char *type = post(*state, path, wrong[i].json, &a);
+		if (a.status != 400 || !strstr(a.body, wrong[i].says))
+			fail_msg("%s: %d %s", wrong[i].json, a.status, a.body);
+	}
+	static const char right[] =
+		"{\"events\":\"cpu\",\"target\":{\"kind\":\"pid\",\"text\":\"7\"},\"kind\":"
+		"\"jvm\",\"rate_hz\":99,\"duration_s\":0}";
+	auto_free char *type = post(*state, "/api/v1/settings/defaults", right, &a);
+	assert_string_equal(type, "");
+	ask(*state, "GET /api/v1/settings/defaults", LOOKER, &a);
+	assert_string_equal(a.body, right);
+	assert_int_equal(status_of(*state, "GET /api/v1/settings/target", BEARER), 404);
 }
 
 static void metrics_show_the_recorder(void **state)
@@ -428,6 +469,10 @@ static void metrics_show_the_recorder(void **state)
 	assert_int_equal(a.status, 200);
 	assert_non_null(strstr(a.body, "\nsysflame_recorder_up 1\n"));
 	assert_non_null(strstr(a.body, "# TYPE sysflame_recorder_cpu_seconds_total counter\n"));
+	assert_non_null(
+		strstr(a.body, "\nsysflame_recorder_helper_losses_total{helper=\"zygote\"} 0\n"));
+	assert_non_null(strstr(a.body, "\nsysflame_store_errors_total 0\n"));
+	assert_non_null(strstr(a.body, "\nsysflame_continuous_covered_seconds_total 0\n"));
 }
 
 static void a_recorder_that_sends_nonsense_is_given_up(void **state)
@@ -505,6 +550,7 @@ int main(void)
 		IN_A_WORLD(a_parameter_out_of_range_is_a_typed_error),
 		IN_A_WORLD(a_body_that_is_too_long_is_refused),
 		IN_A_WORLD(settings_are_kept),
+		IN_A_WORLD(settings_have_a_schema_and_errors_name_the_field),
 		IN_A_WORLD(metrics_show_the_recorder),
 		IN_A_WORLD(a_recorder_that_sends_nonsense_is_given_up),
 		IN_A_WORLD(a_slice_without_memory_asks_for_a_book),
