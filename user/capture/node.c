@@ -480,14 +480,12 @@ void node_woken(struct node *n)
 	usleep(WOKEN_US);
 }
 
-const char *node_lost_helper(const struct node *n)
+enum node_helper node_lost_helper(const struct node *n)
 {
-	return workers_are_broken(n->workers)
-		       ? "the process that starts its workers (sysflame-zygote)"
-	       : mem_reader_has_ended()
-		       ? "the process that starts its readers of memory (sysflame-memory)"
-	       : rights_are_lost(n->rights) ? "the process that attaches (sysflame-attach)"
-					    : NULL;
+	return workers_are_broken(n->workers) ? NODE_HELPER_ZYGOTE
+	       : mem_reader_has_ended()       ? NODE_HELPER_MEMORY
+	       : rights_are_lost(n->rights)   ? NODE_HELPER_ATTACH
+					      : NR_NODE_HELPERS;
 }
 
 struct agents *node_agents(struct node *n)

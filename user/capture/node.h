@@ -67,12 +67,18 @@ int node_fd(struct node *n);
 /* node_fd was readable: waits for the program's next mappings for a moment. */
 void node_woken(struct node *n);
 
+enum node_helper {
+	NODE_HELPER_ZYGOTE, /* starts workers */
+	NODE_HELPER_MEMORY, /* starts readers of memory */
+	NODE_HELPER_ATTACH,
+	NR_NODE_HELPERS
+};
+
 /*
- * The first process of the node that ran and does not work any more, as the subject of a sentence:
- * "the process that ..". NULL if all of them work. They cannot be started again: the rights for it
- * are gone.
+ * The first process of the node that ran and does not work any more; NR_NODE_HELPERS if all of them
+ * work. They cannot be started again: the rights for it are gone.
  */
-const char *node_lost_helper(const struct node *n);
+enum node_helper node_lost_helper(const struct node *n);
 
 struct agents *node_agents(struct node *n);
 

@@ -184,7 +184,8 @@ static bool is_from_recorder(const struct control_message *m)
 	case CONTROL_READING:
 		return reading_is_valid(&m->reading);
 	case CONTROL_RESTART:
-		return *m->restart.why && IS_TEXT(m->restart.why);
+		return m->restart.helper < NR_CONTROL_HELPERS && *m->restart.why &&
+		       IS_TEXT(m->restart.why);
 	default:
 		return true;
 	}

@@ -104,7 +104,16 @@ struct control_ended {
 };
 
 /* The recorder ends once its last parts are sent, and another one will start. */
+/* The processes without which a recorder cannot go on. */
+enum control_helper {
+	CONTROL_HELPER_ZYGOTE,
+	CONTROL_HELPER_MEMORY,
+	CONTROL_HELPER_ATTACH,
+	NR_CONTROL_HELPERS
+};
+
 struct control_restart {
+	u32 helper;    /* enum control_helper: the one that has ended */
 	char why[256]; /* a sentence */
 };
 

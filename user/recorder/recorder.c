@@ -380,11 +380,24 @@ static void tick(struct recorder *r)
 /* Only a new process can have helpers again: the rights for it are gone. */
 static void look_at_helpers(struct recorder *r)
 {
+	static const char *const texts[NR_NODE_HELPERS] = {
+		[NODE_HELPER_ZYGOTE] = "the process that starts its workers (sysflame-zygote)",
+		[NODE_HELPER_MEMORY] =
+			"the process that starts its readers of memory (sysflame-memory)",
+		[NODE_HELPER_ATTACH] = "the process that attaches (sysflame-attach)",
+	};
+	static const u32 ids[NR_NODE_HELPERS] = {
+		[NODE_HELPER_ZYGOTE] = CONTROL_HELPER_ZYGOTE,
+		[NODE_HELPER_MEMORY] = CONTROL_HELPER_MEMORY,
+		[NODE_HELPER_ATTACH] = CONTROL_HELPER_ATTACH,
+	};
 	struct control_message m = { .kind = CONTROL_RESTART };
-	const char *lost = r->is_ending ? NULL : node_lost_helper(r->node);
+	enum node_helper helper = r->is_ending ? NR_NODE_HELPERS : node_lost_helper(r->node);
 
-	if (!lost)
+	if (helper == NR_NODE_HELPERS)
 		return;
+	const char *lost = texts[helper];
+	m.restart.helper = ids[helper];
 	log_error("the recorder starts anew, because %s has ended or does not answer", lost);
 	auto_free char *why = xasprintf(
 		"The recorder started anew, because %s had ended or did not answer.", lost);

@@ -52,6 +52,37 @@ static void add_all_caches(struct str *out, const struct recorder_link *r)
 		   offsetof(struct control_cache, budget_bytes));
 }
 
+static void add_helpers(struct str *out, const struct recorder_losses *l)
+{
+	static const char *const names[NR_CONTROL_HELPERS] = {
+		[CONTROL_HELPER_ZYGOTE] = "zygote",
+		[CONTROL_HELPER_MEMORY] = "memory",
+		[CONTROL_HELPER_ATTACH] = "attach",
+	};
+
+	str_add(out, "# HELP sysflame_recorder_helper_losses_total Recorders that started anew "
+		     "because this helper had ended.\n"
+		     "# TYPE sysflame_recorder_helper_losses_total counter\n");
+	for (u32 i = 0; i < NR_CONTROL_HELPERS; i++)
+		str_addf(out, "sysflame_recorder_helper_losses_total{helper=\"%s\"} %llu\n",
+			 names[i], (unsigned long long)l->nr_by_helper[i]);
+}
+
+static void add_store(struct str *out, const struct service *sv)
+{
+	const struct store_size size = store_size(sv->store);
+
+	add(out, "profiles", "gauge", "Profiles in the store.", (double)size.nr_profiles);
+	add(out, "profile_bytes", "gauge", "Bytes of the profiles.", (double)size.profile_bytes);
+	add(out, "index_bytes", "gauge", "Bytes of the index of the store.",
+	    (double)size.index_bytes);
+	add(out, "slice_bytes", "gauge", "Bytes of continuous profiling.",
+	    (double)size.slice_bytes);
+	add(out, "store_errors_total", "counter",
+	    "Writes that failed because the disk is full, read-only or broken.",
+	    (double)sv->store_health.nr_errors);
+}
+
 void api_metrics(struct request *q)
 {
 	static const struct reply_form form = {
@@ -59,13 +90,13 @@ void api_metrics(struct request *q)
 	};
 	const struct service *sv = q->service;
 	const struct recorder_link *r = &sv->recorder;
-	const struct store_size size = store_size(sv->store);
 	const struct workers_usage workers = workers_usage(sv->workers);
 	struct str s = { 0 };
 
 	add(&s, "recorder_up", "gauge", "Whether there is a recorder.", r->is_up);
 	add(&s, "recorder_restarts_total", "counter",
 	    "Recorders that ended since the web process started.", (double)r->losses.nr);
+	add_helpers(&s, &r->losses);
 	add(&s, "web_restarts_total", "counter",
 	    "Web processes that ended since the daemon started.", (double)sv->o->nr_restarts);
 	add(&s, "recorder_cpu_seconds_total", "counter", "CPU time of the recorder, BPF included.",
@@ -79,6 +110,9 @@ void api_metrics(struct request *q)
 	    r->has_node ? (double)r->node.heap_free_bytes : 0);
 	add(&s, "continuous_rate_hertz", "gauge", "Rate of continuous profiling; 0: off.",
 	    r->has_node ? r->node.continuous_hz : 0);
+	add(&s, "continuous_covered_seconds_total", "counter",
+	    "Time of the slices of continuous profiling that were stored.",
+	    (double)sv->covered_ns / NS_PER_SEC);
 	add(&s, "samples_total", "counter", "Samples in recordings and slices.",
 	    (double)sv->nr_samples);
 	add(&s, "lost_samples_total", "counter", "Samples that were lost.", (double)sv->nr_lost);
@@ -90,11 +124,7 @@ void api_metrics(struct request *q)
 	    (double)sv->triggered.nr);
 	add(&s, "sessions", "gauge", "Recordings that run.", (double)nr_running(sv));
 	add(&s, "jvms", "gauge", "JVMs on the node.", (double)r->jvms.nr);
-	add(&s, "profiles", "gauge", "Profiles in the store.", (double)size.nr_profiles);
-	add(&s, "profile_bytes", "gauge", "Bytes of the profiles.", (double)size.profile_bytes);
-	add(&s, "index_bytes", "gauge", "Bytes of the index of the store.",
-	    (double)size.index_bytes);
-	add(&s, "slice_bytes", "gauge", "Bytes of continuous profiling.", (double)size.slice_bytes);
+	add_store(&s, sv);
 	add(&s, "worker_jobs_total", "counter", "Jobs that workers finished.",
 	    (double)workers.nr_done);
 	add(&s, "worker_failures_total", "counter", "Workers that ended or took too long.",

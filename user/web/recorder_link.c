@@ -174,6 +174,8 @@ void recorder_link_watch(struct recorder_link *r)
 /* The recordings end as usual. */
 static void take_restart(struct recorder_link *r)
 {
+	if (!r->is_ending)
+		r->losses.nr_by_helper[r->message->restart.helper]++;
 	r->is_ending = true;
 	copy_text(r->losses.why, sizeof(r->losses.why), r->message->restart.why);
 }

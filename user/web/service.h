@@ -49,4 +49,5 @@ struct service {
 	u64 started_wall_ns;
 	u32 changed;                        /* enum change */
 	u64 nr_samples, nr_lost, nr_missed; /* of all parts and slices since the start */
+	u64 covered_ns;                     /* by slices that were stored since the start */
 };

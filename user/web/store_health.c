@@ -32,6 +32,7 @@ void store_health_note(struct store_health *h, int err)
 {
 	if (err && !is_of_disk(err))
 		return;
+	h->nr_errors += err != 0;
 	if (err && !h->err) {
 		h->since_wall_ns = time_wall_ns();
 		log_error("new slices and profiles are not stored: %s", strerror(-err));

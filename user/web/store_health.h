@@ -7,6 +7,7 @@
 struct store_health {
 	int err; /* 0: the last write succeeded */
 	u64 since_wall_ns;
+	u64 nr_errors; /* writes that failed since the start */
 };
 
 /* Notes the result of a write. Logs the first failure, and the end of failures. */

@@ -98,6 +98,7 @@ static void take_slice(struct service *sv, const struct control_slice *m, int fd
 		log_debug("a slice is not kept: %s", strerror(-err));
 		ask_for_book(sv);
 	} else {
+		sv->covered_ns += m->end_wall_ns - m->begin_wall_ns;
 		triggered_saw_slice(sv, m->end_wall_ns);
 	}
 }
