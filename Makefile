@@ -247,6 +247,28 @@ test-build: all $(if $(or $(filter test_units,$(T)),$(if $(T),,all)),$(unit_test
 test: test-build
 	$(Q)O=$(O) $(if $(filter $(scripts),$(chosen)),tests/lib/as-root "running the tests") tests/run $(chosen)
 
+# Unit tests of quick are linked with the program's own objects, without sanitizers.
+$(O)/quick/libuser.a: $(filter-out $(O)/user/cmd/main.o,$(user_objs))
+	$(Q)mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+
+$(O)/quick/%: tests/unit/%.c $(O)/quick/libuser.a
+	$(call say,TEST,$@)
+	$(Q)$(CC) $(filter-out $(SAN),$(TEST_FLAGS)) -g $< $(O)/quick/libuser.a -lcmocka -ldw $(LIBS) -o $@
+
+# Those that take more than 2 s, or need more than C programs.
+slow_units := $(addprefix test_,capture_receiver capture_recordings daemon elf_rows_libdw export_external export_slices \
+	      jvm_agents jvm_codemap recorder store_limits store_slices worker)
+quick_units = $(filter-out $(addprefix $(O)/quick/,$(slow_units)),$(unit_tests:$(O)/tests/unit/%=$(O)/quick/%))
+
+# Before each commit, in two minutes: build, lint, most unit tests, a recording.
+quick:
+	$(Q)$(MAKE) --no-print-directory $(if $(Q),-s) -j$(shell nproc) all
+	$(Q)$(MAKE) --no-print-directory $(if $(Q),-s) lint
+	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) quick-build
+	$(Q)O=$(O) tests/lib/as-root "recording" tests/run $(quick_units) tests/bpf/test_roots
+
+quick-build: $(quick_units)
+
 check: export WERROR = 1
 check: export RETRY = 1
 export MORE
@@ -400,6 +422,7 @@ help:
 	@echo 'make record        profile this node for 10 s next to a sample Java program: flame.html'
 	@echo 'make check         install what the tests need, build, lint, run every test'
 	@echo '                   (as root, or as a user who may run sudo: make calls it where needed)'
+	@echo 'make quick         build, lint, most unit tests, a recording: before each commit'
 	@echo 'make check-more    the same with the long variants of the tests: before a release'
 	@echo 'make               build $(O)/sysflame and $(O)/libjvmmap.so'
 	@echo 'make static        one binary for any Linux: $(O)/static/sysflame, without NATS and TLS'
@@ -419,7 +442,7 @@ help:
 	@echo 'make install-systemd  the same, with the daemon'"'"'s unit and configuration'
 	@echo 'make uninstall     removes both; configuration and profiles stay; make clean removes the build'
 
-.PHONY: check-compilers check-more all static test test-build test-programs check check-distros check-fleet check-jdks check-kernels check-machines soak soak-kills lint fmt fuzz screens bench bench-fleet deps deps-test record install install-systemd uninstall clean help
+.PHONY: quick quick-build check-compilers check-more all static test test-build test-programs check check-distros check-fleet check-jdks check-kernels check-machines soak soak-kills lint fmt fuzz screens bench bench-fleet deps deps-test record install install-systemd uninstall clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

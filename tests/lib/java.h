@@ -14,6 +14,15 @@
 
 #include "base/types.h"
 
+/* What the Java programs lack here, or NULL. */
+static inline const char *java_lacking(void)
+{
+	char path[1024];
+
+	snprintf(path, sizeof(path), "%s/tests/programs/.java", getenv("O") ?: "build");
+	return access(path, F_OK) ? "make test-programs has not built the Java programs" : NULL;
+}
+
 /* Called in a new child: executes `java ARGS` with its output to `out`. */
 static inline void java_exec(int out, const char *args)
 {

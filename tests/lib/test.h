@@ -17,3 +17,13 @@
 		printf("# skipped: %s\n", why); \
 		skip();                         \
 	} while (0)
+
+/* In main(): ends a program none of whose tests can run here. */
+#define skip_all_if(lacking)                                                \
+	do {                                                                \
+		const char *why_ = lacking;                                 \
+		if (why_) {                                                 \
+			printf("1..1\nok 1 - all tests # SKIP %s\n", why_); \
+			return 0;                                           \
+		}                                                           \
+	} while (0)

@@ -88,5 +88,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_never_mixed_up_while_memory_is_reused),
 	};
+
+	skip_all_if(java_lacking());
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

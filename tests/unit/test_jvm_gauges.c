@@ -182,5 +182,7 @@ int main(void)
 		cmocka_unit_test(heap_and_collections_are_those_of_the_jvm),
 	};
 
+	skip_all_if(java_lacking());
+
 	return cmocka_run_group_tests(tests, start_jvm, stop_jvm);
 }

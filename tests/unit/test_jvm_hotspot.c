@@ -415,5 +415,7 @@ int main(void)
 		cmocka_unit_test(a_jvm_can_be_opened_from_its_start),
 		cmocka_unit_test(the_end_of_a_jvm_is_reported),
 	};
+
+	skip_all_if(java_lacking());
 	return cmocka_run_group_tests(tests, start_jvm, stop_jvm);
 }

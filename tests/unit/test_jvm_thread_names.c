@@ -277,5 +277,7 @@ int main(void)
 		cmocka_unit_test(a_name_from_an_agent_is_found),
 		cmocka_unit_test(a_name_from_an_agent_must_match_the_comm),
 	};
+
+	skip_all_if(java_lacking());
 	return cmocka_run_group_tests(tests, start_jvm, stop_jvm);
 }
