@@ -300,17 +300,18 @@ static int add_labels(struct serve *s)
 			s->label_words.at[i]);
 		return EXIT_USAGE;
 	}
-	s->fleet.labels = s->labels;
+	s->fleet.labels = s->push.labels = s->labels;
 	return 0;
 }
 
 static int check_fleet(struct serve *s)
 {
 	if (!s->fleet.url)
-		return s->fleet.node || s->fleet.dir || s->fleet.page_url || s->label_words.nr
-			       ? usage_error("--node, --label, --page-url and --fleet-dir need "
-					     "--fleet URL")
-			       : 0;
+		return s->fleet.node || s->fleet.dir || s->fleet.page_url
+			       ? usage_error("--node, --page-url and --fleet-dir need --fleet URL")
+		       : s->label_words.nr && !s->push_options.receivers.nr
+			       ? usage_error("--label needs --fleet URL or --push KIND=URL")
+			       : add_labels(s);
 	if (build_is_static())
 		return usage_error("--fleet: this static binary has no client of NATS; install "
 				   "sysflame with its libraries");
@@ -553,7 +554,7 @@ static int parse(struct serve *s, int argc, char **argv)
 		  "the name of this node in the fleet (its host name)" },
 		{ 0, "page-url", OPT_STRING, &s->fleet.page_url, "URL", "its address, for links" },
 		{ 0, "label", OPT_LIST, &s->label_words, "KEY=VALUE",
-		  "a label of this node, for selectors; may be repeated" },
+		  "a label of this node, for selectors and pushed profiles; may be repeated" },
 		{ 0, "redact", OPT_LIST, &s->redact, "PATTERN",
 		  "keep out names with this text or /expression/; may be repeated" },
 		{ 0, "push", OPT_LIST, &s->push_options.receivers, "KIND=URL",

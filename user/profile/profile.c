@@ -101,6 +101,7 @@ struct profile *profile_new_sharing(struct frames *frames)
 	p->shares_frames = true;
 	p->index = xcalloc(1, sizeof(*p->index));
 	p->host = xstrdup("");
+	p->node_labels = xstrdup("");
 	p->target = xstrdup("");
 	p->title = xstrdup("");
 	p->view = xstrdup("");
@@ -151,6 +152,7 @@ void profile_free(struct profile *p)
 	dict_fini(&p->index->text_of);
 	free(p->index);
 	free(p->host);
+	free(p->node_labels);
 	free(p->target);
 	free(p->title);
 	free(p->view);

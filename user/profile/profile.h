@@ -62,8 +62,9 @@ struct profile {
 	u64 slot_ns;         /* width of a time slot; 0 if the profile does not keep time */
 	double rate_hz;      /* samples per second and CPU; 0 if not sampled by time */
 	char *host, *target; /* never NULL, may be "" */
-	char *title;         /* for people; never NULL; "" to make one from the other fields */
-	char *view;       /* initial view of the page, as after the # of its address; never NULL */
+	char *node_labels; /* KEY=VALUE,.. of the node; never NULL, may be ""; not in all formats */
+	char *title;       /* for people; never NULL; "" to make one from the other fields */
+	char *view;        /* initial view of the page, as after the # of its address; never NULL */
 	size_t nodes_max; /* profile_child adds no more nodes; a reader's bound on a foreign file */
 	bool is_full;     /* a node was left out for it */
 	struct profile_index *index;

@@ -2,6 +2,7 @@
 /* Makes requests from the profile of a minute. */
 #include "push/bodies.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,34 +75,84 @@ static bool make_pprof(const struct profile *p, const struct event_name *e, stru
 	return true;
 }
 
+/* The labels of a series. Names of labels have letters, digits and _ only. */
+#define SERIES_LABELS 16
+struct series {
+	char *text; /* of the labels of the node, cut into names and values */
+	Push__Label at[SERIES_LABELS], *list[SERIES_LABELS];
+	size_t nr;
+};
+
+static void series_add(struct series *s, const char *name, const char *value)
+{
+	if (s->nr == SERIES_LABELS)
+		return;
+	s->at[s->nr] = (Push__Label)PUSH__LABEL__INIT;
+	s->at[s->nr].name = (char *)name;
+	s->at[s->nr].value = (char *)value;
+	s->list[s->nr] = &s->at[s->nr];
+	s->nr++;
+}
+
+static bool series_has(const struct series *s, const char *name)
+{
+	for (size_t i = 0; i < s->nr; i++)
+		if (!strcmp(s->at[i].name, name))
+			return true;
+	return false;
+}
+
+static void series_add_node(struct series *s, const char *labels)
+{
+	s->text = xstrdup(labels);
+	char *rest = s->text;
+
+	for (char *pair; (pair = strsep(&rest, ","));) {
+		char *value = strchr(pair, '=');
+		if (!value)
+			continue;
+		*value = '\0';
+		for (char *c = pair; *c; c++)
+			if (!isalnum((u8)*c))
+				*c = '_';
+		if (!series_has(s, pair))
+			series_add(s, pair, value + 1);
+	}
+}
+
+static void series_init(struct series *s, const struct event_name *e, const char *service,
+			const char *host, const char *labels)
+{
+	s->nr = 0;
+	series_add(s, "__name__", e->profile);
+	series_add(s, "service_name", service);
+	series_add(s, "instance", host);
+	series_add_node(s, labels);
+}
+
 static int make_pyroscope(const struct profile *p, const char *service, const char *host,
 			  struct str *out)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
 		auto_str struct str pprof = { 0 };
+		struct series labels;
 		if (!make_pprof(p, &events[i], &pprof))
 			continue;
 		auto_free char *id = split_id(p, service, events[i].profile, host);
-		Push__Label labels[] = { PUSH__LABEL__INIT, PUSH__LABEL__INIT, PUSH__LABEL__INIT };
-		Push__Label *list[] = { &labels[0], &labels[1], &labels[2] };
 		Push__Raw raw = PUSH__RAW__INIT, *raws = &raw;
 		Push__Series series = PUSH__SERIES__INIT, *all = &series;
 		Push__PyroscopeRequest request = PUSH__PYROSCOPE_REQUEST__INIT;
-		labels[0].name = (char *)"__name__";
-		labels[0].value = (char *)events[i].profile;
-		labels[1].name = (char *)"service_name";
-		labels[1].value = (char *)service;
-		labels[2].name = (char *)"instance";
-		labels[2].value = (char *)host;
+		series_init(&labels, &events[i], service, host, p->node_labels);
 		raw.pprof = (ProtobufCBinaryData){ pprof.len, (u8 *)pprof.at };
 		raw.id = id;
-		series.n_labels = ARRAY_SIZE(list);
-		series.labels = list;
+		series.n_labels = labels.nr;
+		series.labels = labels.list;
 		series.n_samples = 1;
 		series.samples = &raws;
 		request.n_series = 1;
 		request.series = &all;
 		pb_add(out, &request);
+		free(labels.text);
 	}
 	return 0;
 }
@@ -140,14 +191,16 @@ static int make_parca(const struct profile *p, const char *service, const char *
 	str_add(out, "{\"series\":[");
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
 		auto_str struct str pprof = { 0 };
+		struct series labels;
 		if (!make_pprof(p, &events[i], &pprof))
 			continue;
 		if (out->at[out->len - 1] == '}')
 			str_add_char(out, ',');
 		str_add(out, "{\"labels\":{\"labels\":[");
-		add_label(out, "__name__", events[i].profile);
-		add_label(out, "service_name", service);
-		add_label(out, "instance", host);
+		series_init(&labels, &events[i], service, host, p->node_labels);
+		for (size_t k = 0; k < labels.nr; k++)
+			add_label(out, labels.at[k].name, labels.at[k].value);
+		free(labels.text);
 		str_add(out, "]},\"samples\":[{\"rawProfile\":\"");
 		add_base64(out, &pprof);
 		str_add(out, "\"}]}");

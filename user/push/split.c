@@ -185,6 +185,8 @@ static struct profile *begin_copy(struct copy *c, const struct profile *from)
 	to->rate_hz = from->rate_hz;
 	free(to->host);
 	to->host = xstrdup(from->host);
+	free(to->node_labels);
+	to->node_labels = xstrdup(from->node_labels);
 	if (frames_keeps_lines(from->frames))
 		frames_keep_lines(to->frames);
 	return to;

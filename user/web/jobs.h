@@ -47,8 +47,8 @@ struct web_params {
 	/* RANGE */
 	u64 pid;
 	char comm[32], event[32];
-	u32 kinds; /* PUSH: bits of enum receiver_kind */
-	char host[128];
+	u32 kinds;                   /* PUSH: bits of enum receiver_kind */
+	char host[128], labels[256]; /* PUSH: of the node, KEY=VALUE,.. */
 };
 _Static_assert(sizeof(struct web_params) <= WORKER_TEXT_MAX, "they are a request's parameters");
 

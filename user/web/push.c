@@ -161,6 +161,7 @@ static void make_minute(struct push *p)
 	};
 
 	copy_text(order.params.host, sizeof(order.params.host), p->sv->host);
+	copy_text(order.params.labels, sizeof(order.params.labels), p->sv->o->push->labels);
 	p->is_making = true;
 	if (queue_add(p->sv->queue, &order)) {
 		p->is_making = false;

@@ -99,7 +99,8 @@ static int take_params(const void *bytes, size_t len, struct web_params *out)
 			       is_text(out->pod, sizeof(out->pod)) &&
 			       is_text(out->namespace, sizeof(out->namespace)) &&
 			       is_text(out->comm, sizeof(out->comm)) &&
-			       is_text(out->host, sizeof(out->host))
+			       is_text(out->host, sizeof(out->host)) &&
+			       is_text(out->labels, sizeof(out->labels))
 		       ? 0
 		       : -EINVAL;
 }
@@ -524,6 +525,8 @@ static int push(struct worker_io *io, const int *fds, const void *bytes, size_t 
 	int err = read_slices(io, &params, p, &why);
 	if (!err) {
 		profile_name_frames(p, NAMES_SHOWN);
+		free(p->node_labels);
+		p->node_labels = xstrdup(params.labels);
 		err = push_bodies(p, params.kinds, params.host, &out);
 	}
 	if (err == -ENODATA && !profile_find_note(p, NOTE_INCOMPLETE "slices"))

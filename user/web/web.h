@@ -24,6 +24,7 @@ struct web_push {
 	struct credentials *credentials; /* of each; wiped once the senders have them */
 	u32 nr;
 	struct backlog_limits limits;
+	const char *labels; /* of this node, KEY=VALUE,..; "" for none */
 };
 
 /* The fleet that this server asks (sysflame fleet serve). */

@@ -266,6 +266,21 @@ static void add_attribute(struct str *out, const char *key, const char *text, u3
 	pb_add(out, &fields);
 }
 
+/* KEY=VALUE,.. */
+static void add_node_labels(const char *labels, struct str *out)
+{
+	auto_free char *text = xstrdup(labels);
+	char *rest = text;
+
+	for (char *pair; (pair = strsep(&rest, ","));) {
+		char *value = strchr(pair, '=');
+		if (!value)
+			continue;
+		*value = '\0';
+		add_attribute(out, pair, value + 1, 0);
+	}
+}
+
 static void add_resource(const struct profile *p, const struct labels *l, struct str *out)
 {
 	auto_str struct str resource = { 0 };
@@ -277,6 +292,7 @@ static void add_resource(const struct profile *p, const struct labels *l, struct
 			add_attribute(&resource, label_names[i].otlp, l->text[i], 0);
 	add_attribute(&resource, "process.pid", NULL, l->pid);
 	add_attribute(&resource, "host.name", p->host, 0);
+	add_node_labels(p->node_labels, &resource);
 	add_attribute(&resource, "sysflame.title", p->title, 0);
 	add_attribute(&resource, "sysflame.target", p->target, 0);
 	auto_free char *slot = xasprintf("%llu", (unsigned long long)p->slot_ns);
