@@ -64,7 +64,7 @@ share_is() {
 	awk -v wanted="$1" -v pattern="$3" '{ all += $NF; if ($0 ~ pattern) hit += $NF }
 		END {
 			p = wanted / 100; off = all ? hit / all - p : 1; if (off < 0) off = -off
-			exit !(all >= 50 && (off <= 0.03 || off <= 5 * sqrt(p * (1 - p) / all)))
+			exit !(all >= 20 && (off <= 0.03 || off <= 5 * sqrt(p * (1 - p) / all)))
 		}' "$2" || fail "$3: $(share "$2" "$3") % of $(awk '{ n += $NF } END { print n + 0 }' "$2"), not $1"
 }
 
