@@ -66,7 +66,7 @@ static int fake_recorder(int control_fd, u64 nr_before, void *ctx)
 			excluded_touch(w->seen->blocker);
 		if (w->seen->recorder_asks)
 			handover_ask(control_fd);
-		int end = handover_receive(control_fd);
+		int end = handover_receive(control_fd, NULL);
 		if (end >= 0)
 			channel_send(end, &hello, -1);
 	}
@@ -84,7 +84,7 @@ static int fake_web(int control_fd, u64 nr_before, void *ctx)
 	w->seen->web = getpid();
 	w->seen->nr_webs++;
 	while (getppid() > 1) {
-		int end = handover_receive(control_fd);
+		int end = handover_receive(control_fd, NULL);
 		if (end >= 0)
 			channel = end;
 		if (channel >= 0 && !channel_receive(channel, &m, &fd))

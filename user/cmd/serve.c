@@ -22,6 +22,7 @@
 #include "cmd/cmd.h"
 #include "cmd/login_link.h"
 #include "cmd/serve_push.h"
+#include "control/handover.h"
 #include "daemon/home.h"
 #include "daemon/listen.h"
 #include "daemon/rendezvous.h"
@@ -126,6 +127,19 @@ static int read_tls(const struct serve *s, struct tls *out)
 	if (err)
 		log_error("serve: %s", why.at);
 	return err;
+}
+
+/* At SIGHUP. The web process checks whether the two belong together. */
+static void renew_tls(int sock, void *ctx)
+{
+	struct tls tls = { 0 };
+	int err = read_tls(ctx, &tls);
+
+	if (!err && tls.key)
+		err = handover_send_tls(sock, tls.cert, tls.key);
+	if (err)
+		log_error("HTTPS keeps its certificate: %s", strerror(-err));
+	tls_fini(&tls);
 }
 
 static int run_web(int control_fd, u64 nr_before, void *ctx)
@@ -473,6 +487,7 @@ static int serve(struct serve *s)
 			.pulse = s->pulse,
 			.excluded = &s->excluded,
 			.ready = say_ready,
+			.renew = renew_tls,
 			.ctx = s,
 		};
 		status = supervisor_run(&options);

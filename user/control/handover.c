@@ -3,9 +3,11 @@
 #include "control/handover.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/memfile.h"
 #include "base/packet.h"
 
 #define BUFFER_BYTES (1 << 20) /* some 30 of the largest messages */
@@ -22,15 +24,49 @@ int handover_pair(int ends[2])
 	return 0;
 }
 
-int handover_send(int sock, int end)
+static int send_kind(int sock, enum handover kind, int fd)
 {
-	int err = packet_send(sock, "", 1, &end, 1);
+	const char byte = (char)kind;
+	int err = packet_send(sock, &byte, 1, &fd, 1);
 
-	close(end);
+	close(fd);
 	return err;
 }
 
-int handover_receive(int sock)
+int handover_send(int sock, int end)
+{
+	return send_kind(sock, HANDOVER_CHANNEL, end);
+}
+
+static int write_all(int fd, const char *bytes, size_t nr)
+{
+	while (nr) {
+		ssize_t done = write(fd, bytes, nr);
+		if (done <= 0)
+			return done ? -errno : -EIO;
+		bytes += done;
+		nr -= (size_t)done;
+	}
+	return 0;
+}
+
+int handover_send_tls(int sock, const char *cert, const char *key)
+{
+	int fd = memfile_new("sysflame-tls");
+	int err = fd < 0 ? fd
+			 : write_all(fd, cert, strlen(cert) + 1)
+				   ?: write_all(fd, key, strlen(key) + 1);
+
+	if (!err && lseek(fd, 0, SEEK_SET))
+		err = -errno;
+	if (!err)
+		return send_kind(sock, HANDOVER_TLS, fd);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+int handover_receive(int sock, enum handover *kind)
 {
 	int fds[PACKET_FDS_MAX];
 	size_t len, nr;
@@ -41,7 +77,15 @@ int handover_receive(int sock)
 		return err;
 	for (size_t i = 1; i < nr; i++)
 		close(fds[i]);
-	return nr ? fds[0] : -EAGAIN;
+	if (!nr)
+		return -EAGAIN;
+	if (kind)
+		*kind = (enum handover)byte;
+	else if (byte != HANDOVER_CHANNEL) {
+		close(fds[0]);
+		return -EAGAIN;
+	}
+	return fds[0];
 }
 
 void handover_ask(int sock)

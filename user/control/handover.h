@@ -14,10 +14,21 @@ int handover_pair(int ends[2]);
 int handover_send(int sock, int end);
 
 /*
- * Receives an end without waiting. Returns the descriptor, -EAGAIN if none has arrived, -EPIPE if
- * the supervisor is gone.
+ * Sends the web process another certificate and its key: PEM texts, in a file of memory that only
+ * this and the receiver see.
  */
-int handover_receive(int sock);
+int handover_send_tls(int sock, const char *cert, const char *key);
+
+enum handover {
+	HANDOVER_CHANNEL,
+	HANDOVER_TLS, /* a file: the certificate, a NUL, the key, a NUL */
+};
+
+/*
+ * Receives an end without waiting, or what `*kind` says. Without `kind`, other things are dropped.
+ * Returns the descriptor, -EAGAIN if none has arrived, -EPIPE if the supervisor is gone.
+ */
+int handover_receive(int sock, enum handover *kind);
 
 /* Asks the supervisor for another channel. For the side that closed one: the other must not ask. */
 void handover_ask(int sock);

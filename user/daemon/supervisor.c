@@ -59,6 +59,7 @@ struct silence {
 };
 
 struct supervisor {
+	const struct supervisor_options *o;
 	struct child children[NR_CHILDREN];
 	struct rendezvous *rendezvous; /* NULL: both children are ours */
 	pid_t left[LEFT_MAX];          /* killed, but they have not ended; 0: none */
@@ -359,6 +360,9 @@ static void serve_signals(struct supervisor *s)
 			s->is_ending = true;
 		if (info.ssi_signo == SIGHUP && s->children[RECORDER].pid)
 			kill(s->children[RECORDER].pid, SIGHUP);
+		/* One that starts reads everything anew. */
+		if (info.ssi_signo == SIGHUP && s->children[WEB].pid && s->o->renew)
+			s->o->renew(s->children[WEB].sock, s->o->ctx);
 	}
 }
 
@@ -424,7 +428,8 @@ static bool works(const struct supervisor *s)
 
 int supervisor_run(const struct supervisor_options *o)
 {
-	struct supervisor s = { .pulse = o->pulse,
+	struct supervisor s = { .o = o,
+				.pulse = o->pulse,
 				.excluded = o->excluded,
 				.rendezvous = o->rendezvous,
 				.is_trial = true };

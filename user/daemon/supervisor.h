@@ -33,6 +33,8 @@ struct supervisor_options {
 	struct pulse *pulse;
 	struct excluded_list *excluded; /* a recorder that starts inherits it */
 	void (*ready)(void *ctx);
+	/* At SIGHUP: renews what the web process at the other end of `sock` got. NULL: nothing. */
+	void (*renew)(int sock, void *ctx);
 	void *ctx;
 };
 int supervisor_run(const struct supervisor_options *o);

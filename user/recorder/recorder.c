@@ -144,7 +144,7 @@ static void drop_jobs(struct recorder *r)
 /* A new web process does not know the recordings that the previous one asked for. */
 static void take_channel(struct recorder *r)
 {
-	int fd = handover_receive(r->o.control_fd);
+	int fd = handover_receive(r->o.control_fd, NULL);
 
 	if (fd == -EAGAIN)
 		return;

@@ -3,11 +3,13 @@
 #include "web/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,6 +17,7 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "base/vec.h"
 #include "web/api.h"
 #include "web/route.h"
 #include "web/service.h"
@@ -42,10 +45,11 @@ struct client {
 
 struct server {
 	struct MHD_Daemon *daemon;
+	VEC(struct MHD_Daemon *) retired; /* serve the connections that they had; web/server.h */
 	struct service *sv;
 	struct client *clients;
 	u32 nr_clients;
-	int fd;
+	int fd; /* epoll: of the daemons' own */
 };
 
 /*
@@ -316,35 +320,66 @@ static void log_nothing(void *cls, const char *fmt, va_list args)
 {
 }
 
-int server_new(struct service *sv, struct server **out)
+/* The library closes the socket that it gets, also if it fails. */
+static struct MHD_Daemon *start_daemon(struct server *s, const char *cert, const char *key)
 {
-	struct server *s = xcalloc(1, sizeof(*s));
 	const struct MHD_OptionItem tls[] = {
-		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)sv->o->tls_cert },
-		{ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)sv->o->tls_key },
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)cert },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)key },
 		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_VERSIONS },
 		{ MHD_OPTION_END, 0, NULL },
 	};
 	const struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
-	bool has_tls = sv->o->tls_key;
+	int listen_fd = fcntl(s->sv->o->listen_fd, F_DUPFD_CLOEXEC, 0);
+	if (listen_fd < 0)
+		return NULL;
+	struct MHD_Daemon *daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
+			(key ? MHD_USE_TLS : 0),
+		0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, log_nothing, NULL,
+		MHD_OPTION_LISTEN_SOCKET, listen_fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, unescape, s,
+		MHD_OPTION_ARRAY, key ? tls : none, MHD_OPTION_END);
+
+	if (!daemon)
+		return NULL;
+	struct epoll_event ready = { .events = EPOLLIN };
+	int fd = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+	if (!epoll_ctl(s->fd, EPOLL_CTL_ADD, fd, &ready))
+		return daemon;
+	MHD_stop_daemon(daemon);
+	return NULL;
+}
+
+int server_new(struct service *sv, struct server **out)
+{
+	struct server *s = xcalloc(1, sizeof(*s));
 
 	s->sv = sv;
-	s->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
-			(has_tls ? MHD_USE_TLS : 0),
-		0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, log_nothing, NULL,
-		MHD_OPTION_LISTEN_SOCKET, sv->o->listen_fd, MHD_OPTION_NOTIFY_COMPLETED,
-		on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK,
-		unescape, s, MHD_OPTION_ARRAY, has_tls ? tls : none, MHD_OPTION_END);
+	s->fd = epoll_create1(EPOLL_CLOEXEC);
+	s->daemon = s->fd < 0 ? NULL : start_daemon(s, sv->o->tls_cert, sv->o->tls_key);
 	if (!s->daemon) {
+		if (s->fd >= 0)
+			close(s->fd);
 		free(s);
 		return -EIO;
 	}
-	s->fd = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 	*out = s;
+	return 0;
+}
+
+int server_renew_tls(struct server *s, const char *cert, const char *key)
+{
+	struct MHD_Daemon *daemon = start_daemon(s, cert, key);
+
+	if (!daemon)
+		return -EINVAL;
+	close(MHD_quiesce_daemon(s->daemon)); /* its own copy of the socket */
+	vec_push(&s->retired, s->daemon);
+	s->daemon = daemon;
 	return 0;
 }
 
@@ -352,9 +387,14 @@ void server_free(struct server *s)
 {
 	if (!s)
 		return;
-	MHD_run(s->daemon); /* resumes those that got a reply */
-	MHD_run(s->daemon);
-	MHD_stop_daemon(s->daemon);
+	vec_push(&s->retired, s->daemon);
+	vec_each(d, &s->retired) {
+		MHD_run(*d); /* resumes those that got a reply */
+		MHD_run(*d);
+		MHD_stop_daemon(*d);
+	}
+	vec_fini(&s->retired);
+	close(s->fd);
 	free(s);
 }
 
@@ -363,18 +403,35 @@ int server_fd(const struct server *s)
 	return s->fd;
 }
 
-int server_timeout_ms(const struct server *s, int max)
+static int timeout_ms(struct MHD_Daemon *daemon, int max)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
 
-	if (MHD_get_timeout(s->daemon, &ms) != MHD_YES || ms > (MHD_UNSIGNED_LONG_LONG)max)
+	if (MHD_get_timeout(daemon, &ms) != MHD_YES || ms > (MHD_UNSIGNED_LONG_LONG)max)
 		return max;
 	return (int)ms;
 }
 
+int server_timeout_ms(const struct server *s, int max)
+{
+	vec_each(d, &s->retired)
+		max = timeout_ms(*d, max);
+	return timeout_ms(s->daemon, max);
+}
+
 void server_run(struct server *s)
 {
+	size_t kept = 0;
+
 	MHD_run(s->daemon);
+	vec_each(d, &s->retired) {
+		MHD_run(*d);
+		if (MHD_get_daemon_info(*d, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections)
+			s->retired.at[kept++] = *d;
+		else
+			MHD_stop_daemon(*d);
+	}
+	s->retired.nr = kept;
 }
 
 /* The library does not look at a connection that is suspended. An end of the input is an end, as in

@@ -7,8 +7,14 @@
 struct service;
 struct server;
 
-/* Serves sv->o->listen_fd, which stays open until server_free. */
+/* Serves sv->o->listen_fd, which stays open. */
 int server_new(struct service *sv, struct server **out);
+
+/*
+ * Serves new connections with another certificate. Those that exist keep the earlier one. -EINVAL
+ * if the key does not belong to it; then nothing changes.
+ */
+int server_renew_tls(struct server *s, const char *cert, const char *key);
 
 /* All requests must have a reply by now, and all streams must have ended. */
 void server_free(struct server *s);

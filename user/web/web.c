@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "control/channel.h"
@@ -30,6 +31,7 @@
 #define BUSY_MS        50  /* while workers work: deadlines */
 #define ASKS_MS        20  /* while a request to a fleet runs */
 #define RECORDER_ENDED "the recorder had ended"
+#define TLS_MAX        (1u << 20)
 #define MESSAGES_MAX   256 /* of the recorder, before others get their turn */
 
 struct web {
@@ -176,15 +178,44 @@ static void receive(struct web *w)
 	}
 }
 
-/* The supervisor sends a channel when it starts a recorder, or when one side asked for it. */
-static void take_channel(struct web *w)
+/* A certificate and its key. */
+static void take_tls(struct web *w, int file)
 {
-	int sock = handover_receive(w->sv.o->control_fd);
+	auto_close int fd = file;
+	char *cert = NULL;
+	size_t len;
+	int err = file_read_fd(fd, TLS_MAX, &cert, &len);
+	const char *key = err ? NULL : memchr(cert, '\0', len);
+
+	if (!err)
+		err = key ? server_renew_tls(w->server, cert, key + 1) : -EINVAL;
+	if (!err)
+		log_info("HTTPS has the certificate and the key that were read again");
+	else
+		log_error("HTTPS keeps its certificate; the key may not belong to the one that was "
+			  "read again");
+	if (cert)
+		explicit_bzero(cert, len);
+	free(cert);
+}
+
+/*
+ * The supervisor sends a channel when it starts a recorder, or when one side asked for it; at
+ * SIGHUP the certificate.
+ */
+static void take_handover(struct web *w)
+{
+	enum handover kind;
+	int sock = handover_receive(w->sv.o->control_fd, &kind);
 
 	if (sock == -EAGAIN)
 		return;
 	if (sock < 0) {
 		w->is_over = true;
+		return;
+	}
+	if (kind == HANDOVER_TLS) {
+		take_tls(w, sock);
 		return;
 	}
 	receive(w); /* the last parts of a recorder that has ended */
@@ -275,7 +306,7 @@ static void await(struct web *w)
 	if (polled[SIGNALS].revents)
 		w->is_over = true;
 	if (polled[CONTROL].revents)
-		take_channel(w);
+		take_handover(w);
 }
 
 static void loop(struct web *w)

@@ -66,6 +66,7 @@ int web_start_workers(struct web_options *o);
  *
  * The supervisor sends one byte with a descriptor: the channel (control/channel.h) to a recorder
  * that has just started, or that is asked again (handover_ask). An earlier channel is over then.
- * Recordings that ran there are kept as STORED_PARTIAL.
+ * Recordings that ran there are kept as STORED_PARTIAL. At SIGHUP it sends another certificate
+ * (handover_send_tls); connections that exist keep the earlier one.
  */
 int web_run(const struct web_options *o);
