@@ -78,7 +78,8 @@ static bool jvms_are_valid(const struct control_jvms *j)
 	for (u32 i = 0; i < j->nr; i++) {
 		const struct control_jvm *at = &j->at[i];
 		if (at->pid <= 0 || at->cpu_ppm > MAX_PPM || !IS_TEXT(at->main) ||
-		    !IS_TEXT(at->jdk) || !IS_TEXT(at->container) || !IS_TEXT(at->container_name))
+		    !IS_TEXT(at->service) || !IS_TEXT(at->jdk) || !IS_TEXT(at->container) ||
+		    !IS_TEXT(at->container_name))
 			return false;
 	}
 	return true;

@@ -17,7 +17,7 @@
 #include "control/readings.h"
 #include "control/reports.h"
 
-#define CONTROL_VERSION     6
+#define CONTROL_VERSION     7
 #define CONTROL_MESSAGE_MAX (64u << 10)
 
 enum control_kind {

@@ -60,7 +60,7 @@ struct control_jvm {
 	u32 uid;
 	u64 started; /* start time in clock ticks, as in /proc/PID/stat */
 	u64 cpu_ppm; /* of one CPU */
-	char main[192], jdk[32], container[72], container_name[128];
+	char service[128], main[192], jdk[32], container[72], container_name[128];
 };
 
 /* All JVMs of the node, in one or several messages, whenever they change and every 5 s. */

@@ -18,7 +18,8 @@
 
 #define STATE_EVERY_NS NS_PER_SEC
 #define PART_EVERY_NS  (2 * NS_PER_SEC)
-#define PART_SHARE     30 /* parts get longer with time: an hour has some 150 */
+#define TARGET_NS      (5 * NS_PER_SEC) /* for a process to match the target */
+#define PART_SHARE     30               /* parts get longer with time: an hour has some 150 */
 
 struct job {
 	u32 id;
@@ -30,6 +31,10 @@ struct job {
 	struct sink *sink;
 	u64 duration_ns;
 	u64 state_ns, cut_ns; /* of the last state and of the last cut */
+	u64 started_ns;
+	enum control_target target;
+	char *target_text;
+	bool has_no_target;
 	bool is_discarded, is_stopped, is_cut;
 	bool has_one_part; /* its samples have no time: --live, --leaks */
 	struct str why;    /* warnings and errors */
@@ -113,7 +118,9 @@ static int start(struct job *j, struct node *n, const struct conf *c, const stru
 
 	if (err)
 		return err;
-	j->cut_ns = time_mono_ns();
+	j->cut_ns = j->started_ns = time_mono_ns();
+	j->target = w->target;
+	j->target_text = xstrdup(w->target_text);
 	j->duration_ns = (w->duration_s ?: c->max_duration_s) * NS_PER_SEC;
 	const struct recording_options options = {
 		.events = &j->events,
@@ -251,6 +258,37 @@ static void send_part(struct job *j, struct cut *c)
 			 strerror(-fd));
 }
 
+/* Before it has a target, a recording is neither cut nor reported: nobody knows it yet. */
+static bool has_target(const struct job *j)
+{
+	return !targets_select(j->targets) || targets_have_matched(j->targets);
+}
+
+/* A typing error in a name is answered now, not by an empty profile in an hour. */
+static void look_for_target(struct job *j, u64 now_ns)
+{
+	static const char *const texts[NR_CONTROL_TARGETS] = {
+		[CONTROL_TARGET_PID] = "There is no process %s.",
+		[CONTROL_TARGET_COMM] = "No process is called %s.",
+		[CONTROL_TARGET_USER] = "No process runs as the user %s.",
+		[CONTROL_TARGET_JVMS] = "No JVM runs on this node.",
+		[CONTROL_TARGET_CGROUP] = "No process is in a control group %s.",
+		[CONTROL_TARGET_CONTAINER] = "No process is in a container %s.",
+		[CONTROL_TARGET_POD] = "No process is in a pod %s.",
+	};
+
+	if (j->is_stopped || has_target(j) || now_ns - j->started_ns < TARGET_NS)
+		return;
+	const char *text = texts[j->target] ?: "";
+	size_t before = strcspn(text, "%");
+	str_clear(&j->why);
+	str_addf(&j->why, "%.*s%s%s", (int)before, text, text[before] ? j->target_text : "",
+		 text[before] ? text + before + 2 : "");
+	str_add(&j->why, " None came within 5 s.");
+	j->has_no_target = true;
+	job_stop(j);
+}
+
 static void cut_in_time(struct job *j, u64 now_ns)
 {
 	u64 every_ns = recording_elapsed_ns(j->recording) / PART_SHARE;
@@ -268,7 +306,8 @@ bool job_tick(struct job *j, u64 now_ns)
 	enum recording_state state = recording_state(j->recording);
 	struct cut *c;
 
-	if (state == RECORDING_BEGINS)
+	look_for_target(j, now_ns);
+	if (state == RECORDING_BEGINS || !has_target(j))
 		j->cut_ns = now_ns;
 	if (state == RECORDING_RUNS && !j->is_stopped)
 		cut_in_time(j, now_ns);
@@ -276,17 +315,19 @@ bool job_tick(struct job *j, u64 now_ns)
 					targets_have_ended(j->targets)))
 		job_stop(j);
 	while ((c = recording_take_cut(j->recording, j->sink))) {
-		if (!j->is_discarded)
+		if (!j->is_discarded && !j->has_no_target)
 			send_part(j, c);
 		cut_free(c);
 	}
-	if (now_ns - j->state_ns >= STATE_EVERY_NS) {
+	if (has_target(j) && now_ns - j->state_ns >= STATE_EVERY_NS) {
 		j->state_ns = now_ns;
 		send_state(j);
 	}
 	if (state != RECORDING_DONE)
 		return false;
-	send_ended(j, j->is_discarded ? -ECANCELED : recording_error(j->recording));
+	send_ended(j, j->is_discarded    ? -ECANCELED
+		      : j->has_no_target ? -ESRCH
+					 : recording_error(j->recording));
 	return true;
 }
 
@@ -298,5 +339,6 @@ void job_free(struct job *j)
 	targets_free(j->targets);
 	events_fini(&j->events);
 	str_fini(&j->why);
+	free(j->target_text);
 	free(j);
 }

@@ -88,6 +88,7 @@ static void add(struct process *p, void *ctx)
 	copy_text(version, sizeof(version), release);
 	version[strcspn(version, RELEASE_ENDS)] = '\0';
 	channel_text(jvm.jdk, sizeof(jvm.jdk), version);
+	channel_text(jvm.service, sizeof(jvm.service), node_names(l->node, p)->service);
 	channel_text(jvm.main, sizeof(jvm.main), node_names(l->node, p)->main);
 	channel_text(jvm.container, sizeof(jvm.container), c ? c->id : "");
 	channel_text(jvm.container_name, sizeof(jvm.container_name), c ? c->name : "");

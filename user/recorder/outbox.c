@@ -51,6 +51,7 @@ static struct control_message *redacted(const struct outbox *o, const struct con
 	case CONTROL_JVMS:
 		for (u32 i = 0; i < own->jvms.nr; i++) {
 			struct control_jvm *j = &own->jvms.at[i];
+			redaction_field(r, j->service, sizeof(j->service));
 			redaction_field(r, j->main, sizeof(j->main));
 			redaction_field(r, j->container, sizeof(j->container));
 			redaction_field(r, j->container_name, sizeof(j->container_name));

@@ -144,12 +144,12 @@ json_t *jvms_json(const struct service *sv)
 	u64 ticks = (u64)sysconf(_SC_CLK_TCK), booted_ns = time_wall_ns() - time_boot_ns();
 
 	vec_each(j, &sv->recorder.jvms) {
-		json_t *o =
-			json_pack("{s:i,s:I,s:s,s:s,s:s,s:s,s:f,s:I}", "pid", (int)j->pid, "uid",
-				  (json_int_t)j->uid, "main", j->main, "jdk", j->jdk, "container",
-				  j->container, "container_name", j->container_name, "cpu_percent",
-				  (double)j->cpu_ppm / PPM_PER_PERCENT, "started",
-				  (json_int_t)(j->started & INT64_MAX));
+		json_t *o = json_pack("{s:i,s:I,s:s,s:s,s:s,s:s,s:s,s:f,s:I}", "pid", (int)j->pid,
+				      "uid", (json_int_t)j->uid, "service", j->service, "main",
+				      j->main, "jdk", j->jdk, "container", j->container,
+				      "container_name", j->container_name, "cpu_percent",
+				      (double)j->cpu_ppm / PPM_PER_PERCENT, "started",
+				      (json_int_t)(j->started & INT64_MAX));
 		json_object_set_new(
 			o, "started_ms",
 			json_integer(ms(booted_ns) + (json_int_t)(j->started / ticks * 1000)));

@@ -84,7 +84,7 @@ static void answered(void *ctx, int err, const char *why, u64 id)
 	struct request *q = ctx;
 
 	if (err)
-		reply_error(q, refusal(err), NULL, "%s", why);
+		reply_error(q, refusal(err), err == -ESRCH ? "target" : NULL, "%s", why);
 	else
 		reply_id(q, id);
 }

@@ -14,7 +14,7 @@
 #include "control/channel.h"
 #include "web/service.h"
 
-#define ANSWER_NS   (2 * NS_PER_SEC)  /* the recorder refuses within this time */
+#define ANSWER_NS   (8 * NS_PER_SEC)  /* the recorder refuses within this time */
 #define ENDING_NS   (30 * NS_PER_SEC) /* from STOP to ENDED */
 #define ORPHANS_MAX 256
 #define RUNNING_KEY "running" /* the setting with the facts of recordings that run */
@@ -111,15 +111,26 @@ static size_t nr_running(const struct sessions *all)
 	return nr;
 }
 
+/* "cpu, checkout (pid 7)" for a JVM, whose service people know; else "cpu, command nginx". */
+static char *name_of(const struct sessions *all, const struct control_start *start)
+{
+	auto_free char *target = session_target(start);
+
+	if (start->target == CONTROL_TARGET_PID)
+		vec_each(j, &all->sv->recorder.jvms)
+			if (j->pid == atoi(start->target_text) && *j->service)
+				return xasprintf("%s, %s (%s)", start->events, j->service, target);
+	return xasprintf("%s, %s", start->events, target);
+}
+
 static struct session *new_session(struct sessions *all, const struct session_order *o)
 {
 	struct session *s = xcalloc(1, sizeof(*s));
-	auto_free char *target = session_target(&o->start);
 
 	*s = (struct session){
 		.sv = all->sv,
 		.start = o->start,
-		.name = *o->name ? xstrdup(o->name) : xasprintf("%s, %s", o->start.events, target),
+		.name = *o->name ? xstrdup(o->name) : name_of(all, &o->start),
 		.who = xstrdup(o->who),
 		.asked_mono_ns = time_mono_ns(),
 		.asked_wall_ns = time_wall_ns(),

@@ -28,6 +28,7 @@ struct targets {
 	struct str text;
 	char wait_for[ABI_COMM_LEN];  /* "" if not given */
 	bool has_begun;               /* an awaited program was executed */
+	bool has_matched;             /* a process has been a target */
 	bool requires_groups;         /* they must exist at the start */
 	u32 include, exclude;         /* all masks of the selectors */
 	struct target_groups *groups; /* NULL if no selector refers to control groups */
@@ -509,8 +510,14 @@ bool targets_hold(const struct targets *t, const struct process *p)
 	return !targets_select(t) || dict_find(&t->admitted, process_id_hash(p->id));
 }
 
+bool targets_have_matched(const struct targets *t)
+{
+	return t->has_matched;
+}
+
 void targets_admit(struct targets *t, const struct process *p)
 {
+	t->has_matched = true;
 	if (targets_select(t))
 		dict_add(&t->admitted, process_id_hash(p->id));
 }
@@ -542,6 +549,7 @@ static void visit_target(const struct task_id *id, void *ctx)
 	struct process *p = processes_find(s->all, task_process(id));
 
 	s->nr++;
+	s->targets->has_matched = true;
 	if (p && !p->exit_ns && !targets_hold(s->targets, p))
 		s->selected(p, s->ctx);
 }

@@ -71,6 +71,9 @@ bool targets_surely_select_jvm(const struct targets *t, pid_t pid);
 /* Whether any selector is given; otherwise every process is sampled. */
 bool targets_select(const struct targets *t);
 
+/* Whether a process has been a target since targets_open. */
+bool targets_have_matched(const struct targets *t);
+
 /* For people: "--comm java --exclude user=root"; valid until targets_free. */
 const char *targets_text(const struct targets *t);
 
