@@ -103,12 +103,18 @@ static void a_deleted_profile_can_be_restored_for_a_while(void **state)
 	struct place p = new_place();
 	struct store *s = open_store(&p);
 	u64 kept = add_profile(s, "kept"), gone = add_profile(s, "gone");
-	u64 pinned = add_profile(s, "pinned"), now = time_wall_ns(), nr;
+	u64 pinned = add_profile(s, "pinned"), now = time_wall_ns(), nr, undo;
 
 	assert_int_equal(store_pin(s, pinned, true), 0);
-	assert_int_equal(store_delete_all(s, &nr), 0);
+	assert_int_equal(store_delete_all(s, &nr, &undo), 0);
 	assert_int_equal(nr, 2);
 	assert_int_equal(nr_listed(s, ""), 1);
+	assert_int_equal(store_restore_all(s, undo, &nr), 0);
+	assert_int_equal(nr, 2);
+	assert_int_equal(nr_listed(s, ""), 3);
+	assert_int_equal(store_restore_all(s, undo, &nr), -ENOENT);
+	assert_int_equal(store_restore_all(s, 0, &nr), -ENOENT);
+	assert_int_equal(store_delete_all(s, &nr, &undo), 0);
 	store_tick(s, now + STORE_UNDO_NS / 2);
 	assert_int_equal(store_restore(s, kept), 0);
 	store_tick(s, now + 2 * STORE_UNDO_NS);

@@ -652,7 +652,7 @@ static void profiles_can_be_deleted_on_a_full_disk(void **state)
 	struct place p = new_small_place();
 	struct store *s = open_store(&p);
 	struct stored failed = facts_of(store_new_id(s));
-	u64 ids[4], nr = 0;
+	u64 ids[4], nr = 0, undo;
 
 	failed.state = STORED_FAILED;
 	assert_int_equal(store_add(s, &failed, NULL, 0), 0);
@@ -676,8 +676,9 @@ static void profiles_can_be_deleted_on_a_full_disk(void **state)
 	store_tick(s, START_NS); /* the limit takes the oldest */
 	assert_int_equal(nr_listed(s, ""), 2);
 	fill_disk(&p);
-	assert_int_equal(store_delete_all(s, &nr), 0);
+	assert_int_equal(store_delete_all(s, &nr, &undo), 0);
 	assert_int_equal(nr, 1);
+	assert_int_equal(undo, 0);
 	assert_int_equal(nr_listed(s, ""), 1);
 	assert_content(store_open_file(s, ids[3]), "small");
 

@@ -312,17 +312,33 @@ static int remove_all(struct store *s, u64 *nr)
 	}
 }
 
-int store_delete_all(struct store *s, u64 *nr)
+int store_delete_all(struct store *s, u64 *nr, u64 *undo)
 {
+	u64 now_ns = time_wall_ns();
 	int err =
 		index_run(s->db, "UPDATE profiles SET deleted_ns = ? WHERE pinned = 0 AND " LISTED,
-			  "i", time_wall_ns());
+			  "i", now_ns);
 
+	*undo = 0;
 	if (is_full(err))
 		return remove_all(s, nr);
-	if (!err)
-		*nr = (u64)sqlite3_changes(s->db);
-	return err;
+	if (err)
+		return err;
+	*nr = (u64)sqlite3_changes(s->db);
+	*undo = *nr ? now_ns : 0;
+	return 0;
+}
+
+int store_restore_all(struct store *s, u64 undo, u64 *nr)
+{
+	int err = undo ? index_run(s->db, "UPDATE profiles SET deleted_ns = 0 WHERE deleted_ns = ?",
+				   "i", undo)
+		       : -ENOENT;
+
+	if (err)
+		return err;
+	*nr = (u64)sqlite3_changes(s->db);
+	return *nr ? 0 : -ENOENT;
 }
 
 int store_restore(struct store *s, u64 id)

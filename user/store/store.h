@@ -110,7 +110,13 @@ int store_set_summary(struct store *s, u64 id, const char *json, u64 total, cons
  * disk their files go at once, and they cannot be restored.
  */
 int store_delete(struct store *s, u64 id);
-int store_delete_all(struct store *s, u64 *nr); /* those that are not pinned */
+
+/*
+ * Those that are not pinned. *undo is for store_restore_all; 0: on a full disk they are gone.
+ * -ENOENT if none of them can be restored any more.
+ */
+int store_delete_all(struct store *s, u64 *nr, u64 *undo);
+int store_restore_all(struct store *s, u64 undo, u64 *nr);
 int store_restore(struct store *s, u64 id);
 
 /* --- the rest --------------------------------------------------------------------------------- */

@@ -42,6 +42,7 @@ void api_profile_change(struct request *q);
 void api_delete(struct request *q);
 void api_restore(struct request *q);
 void api_delete_all(struct request *q);
+void api_restore_all(struct request *q);
 void api_upload(struct request *q);
 json_t *profiles_json(struct service *sv, const char *words, u64 offset, u64 limit);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles in the store. Part of web/api.h. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -168,8 +169,8 @@ void api_restore(struct request *q)
 
 void api_delete_all(struct request *q)
 {
-	u64 nr = 0;
-	int err = store_delete_all(q->service->store, &nr);
+	u64 nr = 0, undo;
+	int err = store_delete_all(q->service->store, &nr, &undo);
 
 	if (err) {
 		reply_errno(q, err, "delete the profiles");
@@ -177,6 +178,34 @@ void api_delete_all(struct request *q)
 	}
 	auto_free char *what =
 		xasprintf("delete all %llu profiles that are not pinned", (unsigned long long)nr);
+	store_audit(q->service->store, request_who(q), what);
+	q->service->changed |= CHANGED_PROFILES;
+	/* A text, because JavaScript would round the number. */
+	auto_free char *token = undo ? xasprintf("%llu", (unsigned long long)undo) : xstrdup("");
+	reply_json(q, 200, json_pack("{s:I,s:s}", "nr", (json_int_t)nr, "undo", token));
+}
+
+void api_restore_all(struct request *q)
+{
+	static const char *const known[] = { "undo", NULL };
+	const char *undo = "";
+	u64 nr = 0;
+
+	if (!fields_are_known(q, q->json, known) || !field_text(q, q->json, "undo", 20, &undo))
+		return;
+	bool is_number = *undo && strspn(undo, "0123456789") == strlen(undo);
+	int err =
+		store_restore_all(q->service->store, is_number ? strtoull(undo, NULL, 10) : 0, &nr);
+	if (err == -ENOENT) {
+		reply_error(q, ERROR_UNKNOWN_ID, "undo",
+			    "These profiles cannot be restored any more.");
+		return;
+	}
+	if (err) {
+		reply_errno(q, err, "restore the profiles");
+		return;
+	}
+	auto_free char *what = xasprintf("restore %llu profiles", (unsigned long long)nr);
 	store_audit(q->service->store, request_who(q), what);
 	q->service->changed |= CHANGED_PROFILES;
 	reply_json(q, 200, json_pack("{s:I}", "nr", (json_int_t)nr));

@@ -39,6 +39,7 @@ const struct route routes[] = {
 	GET("api/v1/profiles", ROLE_VIEWER, api_profiles),
 	POST("api/v1/profiles", BODY_UPLOAD, api_upload),
 	POST("api/v1/profiles/delete-all", BODY_NONE, api_delete_all),
+	POST("api/v1/profiles/restore-all", BODY_JSON, api_restore_all),
 	GET("api/v1/profiles/ID", ROLE_VIEWER, api_profile),
 	POST("api/v1/profiles/ID", BODY_JSON, api_profile_change),
 	POST("api/v1/profiles/ID/delete", BODY_NONE, api_delete),

@@ -265,9 +265,10 @@ async function remove(list) {
 }
 
 async function clearAll() {
-	if (!await ask('Delete all profiles?', 'Pinned profiles stay. Others cannot be restored.', 'Delete all'))
+	if (!await ask('Delete all profiles?', 'Pinned profiles stay.', 'Delete all'))
 		return;
-	await post('profiles/delete-all').then(({ nr }) => toast(`${plural(nr, 'profile')} deleted`), fail);
+	const restore = (undo) => post('profiles/restore-all', { undo }).then(() => announce('The profiles are back.'), fail).then(refresh);
+	await post('profiles/delete-all').then(({ nr, undo }) => toast(`${plural(nr, 'profile')} deleted`, undo ? { action: 'Undo', seconds: UNDO_S, run: () => restore(undo) } : {}), fail);
 	refresh();
 }
 

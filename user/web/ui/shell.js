@@ -5,6 +5,7 @@ import { $, announce, clock, closable, day, duration, earlier, el, fail, gapText
 import { viewOf } from './transforms.js';
 
 const FORMATS = [['html', 'Page (html)'], ['svg', 'Picture (svg)'], ['collapsed', 'Collapsed stacks'], ['pprof', 'pprof'], ['json', 'speedscope (json)'], ['otlp', 'OTLP'], ['sflm', 'Raw (sflm)']];
+const SERVICES_MOST = 50, OTHERS_MOST = 200, UNDO_S = 10;
 const [kind, last] = location.pathname.split('/').slice(-2);
 
 function say(text) {
@@ -38,21 +39,76 @@ function menu(text, items) {
 	return closable(el('details', { className: 'actions' }, el('summary', {}, text), el('div', { className: 'menu' }, ...items)));
 }
 
+// The name becomes a field. Enter keeps what is typed, Esc does not.
+function rename(p, whenDone) {
+	const input = el('input', { value: p.name, 'aria-label': 'Name of the profile', spellcheck: false });
+	let isDone = false;
+	const finish = async (keeps) => {
+		const name = input.value.trim();
+		if (isDone)
+			return;
+		isDone = true;
+		if (keeps && name && name !== p.name)
+			await post(`profiles/${p.id}`, { name }).then((now) => Object.assign(p, now), fail);
+		whenDone();
+	};
+	input.addEventListener('keydown', (e) => ['Enter', 'Escape'].includes(e.key) && finish(e.key === 'Enter'));
+	input.addEventListener('blur', () => finish(true));
+	$('name').replaceChildren(input);
+	input.select();
+	input.focus();
+}
+
+async function remove(p) {
+	await post(`profiles/${p.id}/delete`);
+	$('view').inert = true;
+	toast('The profile was deleted.', { action: 'Undo', seconds: UNDO_S, run: () => post(`profiles/${p.id}/restore`).then(() => {
+		$('view').inert = false;
+		announce('The profile is back.');
+	}, fail) });
+}
+
+// The newest profiles that have values of the same events.
+async function compareProfileMenu(p) {
+	const { profiles } = await get(`profiles?limit=${OTHERS_MOST}`);
+	const others = profiles.filter((o) => o.id !== p.id && o.state !== 'failed' && o.source !== 'diff' && o.events === p.events);
+	const item = (o) => el('button', { textContent: `${o.name || `profile ${o.id}`} · ${day(o.start_ms)} ${clock(o.start_ms)}`, on_click: () => {
+		const [before, after] = [o, p].sort((a, b) => a.start_ms - b.start_ms || a.id - b.id);
+		make('diffs', { before: before.id, after: after.id }, 'The comparison is made …');
+	} });
+	return menu('Compare', others.length ? [el('p', { className: 'label' }, 'with another profile'), ...others.slice(0, SERVICES_MOST).map(item)] : [el('p', { className: 'label' }, 'There is no other profile of these events.')]);
+}
+
+async function addChanges(p, showTitle) {
+	const pin = el('button', { on_click: () => post(`profiles/${p.id}`, { pinned: !p.pinned }).then((now) => {
+		Object.assign(p, now);
+		showPin();
+		announce(p.pinned ? 'The profile is pinned.' : 'The profile is no longer pinned.');
+	}, fail) });
+	const showPin = () => {
+		pin.textContent = p.pinned ? 'Unpin' : 'Pin';
+	};
+	showPin();
+	$('actions').append(...(p.source === 'diff' ? [] : [await compareProfileMenu(p)]), el('button', { textContent: 'Rename', on_click: () => rename(p, showTitle) }), pin, el('button', { textContent: 'Delete', on_click: () => remove(p).catch(fail) }));
+}
+
 async function openProfile() {
-	const p = await get(`profiles/${last}`), target = p.target && p.target !== p.name ? p.target : '';
-	title(p.name || `profile ${p.id}`, [p.events, target, p.start_ms && `${day(p.start_ms)} ${clock(p.start_ms)}`, p.duration_ms && duration(p.duration_ms), p.samples && `${number(p.samples)} samples`, p.lost && `${number(p.lost)} lost`]);
+	const [p, node] = await Promise.all([get(`profiles/${last}`), get('node')]), target = p.target && p.target !== p.name ? p.target : '';
+	const showTitle = () => title(p.name || `profile ${p.id}`, [p.events, target, p.start_ms && `${day(p.start_ms)} ${clock(p.start_ms)}`, p.duration_ms && duration(p.duration_ms), p.samples && `${number(p.samples)} samples`, p.lost && `${number(p.lost)} lost`]);
+	showTitle();
 	if (p.state === 'failed')
 		return say(`The recording failed: ${p.error}`);
 	if (p.error)
 		$('warning').append(p.error);
 	$('warning').hidden = !p.error;
 	$('actions').append(menu('Download', FORMATS.map(([format, text]) => el('a', { href: `${last}/download?format=${format}`, download: '' }, text))));
+	if (node.role === 'operator')
+		await addChanges(p, showTitle);
 	await openFrame(`${last}/page`);
 }
 
 // What a range is limited to: parts of the address, and of the body of a request.
 const FILTERS = ['service', 'container', 'pod', 'comm', 'pid', 'event'];
-const SERVICES_MOST = 50;
 // The server widens a range to whole slices, and says which range was asked for.
 const search = new URLSearchParams(location.search), asked = /^(\d+)-(\d+)$/.exec(search.get('asked') || '');
 search.delete('asked');

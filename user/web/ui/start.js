@@ -48,7 +48,8 @@ function fillEvents(chosen) {
 
 function jvmText(j) {
 	const where = j.container_name || (j.container && j.container.slice(0, 12));
-	return `${(j.main || 'java').split(/[./]/).pop()} · ${j.pid}${where ? ` · ${where}` : ''} · ${Math.round(j.cpu_percent)} % CPU`;
+	const main = (j.main || 'java').split(/[./]/).pop(), service = j.service && j.service !== main && j.service !== j.main ? `${j.service} · ` : '';
+	return `${service}${main} · ${j.pid}${where ? ` · ${where}` : ''} · ${Math.round(j.cpu_percent)} % CPU`;
 }
 
 // Keeps the JVM that is chosen, also when it has ended: starting then says so.
@@ -69,7 +70,7 @@ export function setJvms(list) {
 // Values that the running JVMs give.
 function suggest() {
 	const kind = $('target-kind').value;
-	const of = { pid: (j) => [String(j.pid), j.main], user: (j) => [j.user], container: (j) => [j.container_name || j.container, j.main], comm: () => ['java'] }[kind];
+	const of = { pid: (j) => [String(j.pid), j.service || j.main], user: (j) => [j.user], container: (j) => [j.container_name || j.container, j.service || j.main], comm: () => ['java'] }[kind];
 	const values = new Map(jvms.map((j) => (of ? of(j) : [''])).filter(([v]) => v));
 	$('target-values').replaceChildren(...[...values].map(([value, label]) => el('option', { value, label: label || undefined })));
 }
@@ -102,8 +103,15 @@ export function command() {
 	return `sudo sysflame record -e ${quoted(names)} -F ${rate_hz}${duration_s ? ` -d ${duration_s}` : ''}${select}`;
 }
 
+// Messages name the fields of the API. People see labels.
+const LABELS = { rate_hz: 'Rate', duration_s: 'Duration', events: 'Events', target: 'Target', 'target.text': 'Target' };
+
+function inWordsOfPage(message) {
+	return message.replace(/"([a-z_.]+)"/g, (quoted, name) => LABELS[name] || quoted).replace(/^-e (.+?): /, 'Events: $1: ').replace('; sysflame events lists them', '');
+}
+
 // Fields of typed errors.
-const PLACES = { rate_hz: 'rate', duration_s: 'duration', target: 'target-kind', events: 'events-chosen' };
+const PLACES = { rate_hz: 'rate', duration_s: 'duration', target: 'target-text', events: 'events-chosen' };
 
 async function submit(e) {
 	e?.preventDefault();
@@ -114,16 +122,18 @@ async function submit(e) {
 	if (body.target.kind === 'pid' && !body.target.text)
 		return showError($('start-error'), new Error('Choose a JVM. None runs on this node at the moment.'));
 	button.disabled = true;
+	const waits = setTimeout(() => announce('No process matches the target yet.'), 1500);
 	try {
 		await post('sessions', body);
 		announce('The recording starts.');
 		post('settings/defaults', { ...body, kind: $('target-kind').value }).catch(() => {});
 	} catch (error) {
-		showError($('start-error'), error);
-		const place = $(PLACES[error.field]);
+		showError($('start-error'), new Error(inWordsOfPage(error.message)));
+		const place = $(PLACES[error.field]?.replace('-text', $('target-text').hidden ? '-kind' : '-text'));
 		place?.focus();
 		place?.setAttribute('aria-invalid', 'true');
 	}
+	clearTimeout(waits);
 	button.disabled = !isReady;
 }
 
