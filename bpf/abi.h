@@ -310,10 +310,16 @@ enum event_count {
 /* The runs of the event's program on this CPU, whatever it did with them. */
 struct event_runs {
 	__u64 nr;
-	__u64 counted;   /* of a perf event's own count, sum of its periods */
-	__u64 nr_busy;   /* of them: the CPU was not idle */
-	__u64 nr_wanted; /* of them: samples of tasks that are sampled */
-	__u64 nr_known;  /* `nr` when skipped.bpf.c looked last */
+	__u64 counted;        /* of a perf event's own count, sum of its periods */
+	__u64 nr_busy;        /* of them: the CPU was not idle */
+	__u64 nr_wanted;      /* of them: samples of tasks that are sampled */
+	__u64 nr_late;        /* due samples that a clock's timer passed over: it expired late */
+	__u64 nr_late_wanted; /* of them: in tasks that are sampled */
+	__u64 nr_skipped;     /* due samples for which a clock's timer expired, but nothing ran */
+	__u64 nr_skipped_wanted; /* of them: after a sample of a task that is sampled */
+	__u64 next_ns;           /* when the clock's timer expires next; 0: unknown */
+	__u64 is_wanted;         /* the last run was for a task that is sampled */
+	__u64 nr_known;          /* `nr` when skipped.bpf.c looked last */
 };
 
 /* How to find the caller's frame, from `pc` on. Rows are sorted by pc. */

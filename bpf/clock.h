@@ -9,11 +9,13 @@
 
 struct hrtimer {
 	void *function;
+	s64 _softexpires; /* a clock has no slack: when it expires, CLOCK_MONOTONIC */
 } __attribute__((preserve_access_index));
 
 struct hw_perf_event {
 	struct hrtimer hrtimer;
-	u64 last_period; /* as in bpf_perf_event_data.sample_period; a clock's own varies */
+	u64 last_period;   /* as in bpf_perf_event_data.sample_period; a clock's own varies */
+	u64 sample_period; /* of a clock: its own */
 } __attribute__((preserve_access_index));
 
 struct perf_event {
@@ -26,3 +28,9 @@ struct perf_event {
 struct bpf_perf_event_data_kern {
 	struct perf_event *event;
 } __attribute__((preserve_access_index));
+
+/* How many samples of that period are due from `due_ns` on and before `end_ns`. */
+static __always_inline u64 clock_nr_between(u64 due_ns, u64 end_ns, u64 period_ns)
+{
+	return period_ns && due_ns && end_ns > due_ns ? (end_ns - due_ns) / period_ns : 0;
+}

@@ -216,38 +216,92 @@ static void cpus_are_looked_at_when_something_may_have_changed(void **state)
 	hotplug_fini(&h);
 }
 
-/* Of each CPU and time, the part that its other samples have. */
-static void late_samples_are_those_of_what_the_cpu_did(void **state)
+static const struct cpus any_clock = { .attr = { .type = PERF_TYPE_SOFTWARE,
+						 .config = PERF_COUNT_SW_CPU_CLOCK } };
+static const struct cpus clock_of_skipped = { .attr = { .type = PERF_TYPE_SOFTWARE,
+							.config = PERF_COUNT_SW_CPU_CLOCK },
+					      .takes_skipped = true };
+
+/* Half of the CPU's samples are of targets, but few of the late ones. */
+static void late_samples_are_those_of_the_tasks_that_were_late(void **state)
 {
-	struct cpus c = { .attr = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK },
-			  .takes_skipped = true };
+	struct cpu_event e = { .cpu = 0 };
+	struct cpu_counts now = { .nr_missed = 100,
+				  .nr_runs = 1000,
+				  .nr_wanted = 500,
+				  .nr_late = 100,
+				  .nr_late_wanted = 3 };
+
+	take_counts(&clock_of_skipped, &e, &now);
+	assert_int_equal(nr_late(&e.missed), 3);
+	now.nr_missed = now.nr_late = 120;
+	now.nr_late_wanted = 23;
+	take_counts(&clock_of_skipped, &e, &now);
+	assert_int_equal(nr_late(&e.missed), 23);
+	assert_int_equal(nr_skipped(&e.missed), 0);
+}
+
+/* While the program of skipped samples is being loaded. */
+static void skipped_samples_are_those_of_the_tasks_before_them(void **state)
+{
+	struct cpu_event e = { .cpu = 0 };
+	const struct cpu_counts now = { .nr_missed = 90,
+					.nr_runs = 1000,
+					.nr_busy = 1000,
+					.nr_wanted = 100,
+					.nr_late = 10,
+					.nr_late_wanted = 1,
+					.nr_skipped = 80,
+					.nr_skipped_wanted = 79 };
+
+	take_counts(&any_clock, &e, &now);
+	assert_int_equal(nr_late(&e.missed), 1);
+	assert_int_equal(nr_skipped(&e.missed), 79);
+}
+
+/* Its timer has expired when the counts are read, and its program counts that a moment later. */
+static void late_samples_are_not_counted_twice(void **state)
+{
+	struct cpu_event e = { .cpu = 0 };
+	struct cpu_counts now = { .nr_missed = 20, .nr_runs = 100, .nr_wanted = 100 };
+
+	take_counts(&clock_of_skipped, &e, &now);
+	assert_int_equal(nr_late(&e.missed), 20);
+	now.nr_late = now.nr_late_wanted = 19;
+	take_counts(&clock_of_skipped, &e, &now);
+	now.nr_missed = 19; /* the count of periods is exact to one */
+	take_counts(&clock_of_skipped, &e, &now);
+	assert_int_equal(nr_late(&e.missed), 20);
+}
+
+/* Of each CPU and time, the part that its other samples have. */
+static void missed_samples_of_unknown_tasks_are_those_of_what_the_cpu_did(void **state)
+{
 	struct cpu_event e = { .cpu = 0 };
 	struct cpu_counts now = { .nr_missed = 100, .nr_runs = 900 };
 
-	take_counts(&c, &e, &now); /* it was idle, or ran processes that are no targets */
-	assert_int_equal(e.counts.late.nr, 0);
+	take_counts(&clock_of_skipped, &e, &now); /* it was idle, or ran no targets */
+	assert_int_equal(nr_late(&e.missed), 0);
 	now = (struct cpu_counts){ .nr_missed = 150, .nr_runs = 1000, .nr_wanted = 50 };
-	take_counts(&c, &e, &now);
-	assert_int_equal(e.counts.late.nr, 25);
-	now.nr_missed = 170; /* paused all the time: the mean so far */
-	take_counts(&c, &e, &now);
-	assert_int_equal(e.counts.late.nr, 26);
-	assert_int_equal(e.counts.skipped.nr, 0);
+	take_counts(&clock_of_skipped, &e, &now);
+	assert_int_equal(nr_late(&e.missed), 25);
+	now.nr_missed = 170; /* nothing ran: the mean so far */
+	take_counts(&clock_of_skipped, &e, &now);
+	assert_int_equal(nr_late(&e.missed), 26);
+	assert_int_equal(nr_skipped(&e.missed), 0);
 }
 
 /* No idle CPU runs programs of others. */
-static void skipped_samples_are_those_of_what_the_busy_cpu_did(void **state)
+static void skipped_samples_of_unknown_tasks_are_those_of_what_the_busy_cpu_did(void **state)
 {
-	struct cpus c = { .attr = { .type = PERF_TYPE_SOFTWARE,
-				    .config = PERF_COUNT_SW_CPU_CLOCK } };
 	struct cpu_event e = { .cpu = 0 };
 	const struct cpu_counts now = {
 		.nr_missed = 40, .nr_runs = 1000, .nr_busy = 100, .nr_wanted = 50
 	};
 
-	take_counts(&c, &e, &now);
-	assert_int_equal(e.counts.skipped.nr, 20);
-	assert_int_equal(e.counts.late.nr, 0);
+	take_counts(&any_clock, &e, &now);
+	assert_int_equal(nr_skipped(&e.missed), 20);
+	assert_int_equal(nr_late(&e.missed), 0);
 }
 
 static void assert_near(double a, double b, double distance)
@@ -381,8 +435,12 @@ int main(void)
 		cmocka_unit_test(a_counter_that_vanishes_is_named_and_taken_again),
 		cmocka_unit_test(events_that_do_not_run_yet_are_left_alone),
 		cmocka_unit_test(a_ring_whose_cpu_went_off_and_on_unseen_is_replaced),
-		cmocka_unit_test(late_samples_are_those_of_what_the_cpu_did),
-		cmocka_unit_test(skipped_samples_are_those_of_what_the_busy_cpu_did),
+		cmocka_unit_test(late_samples_are_those_of_the_tasks_that_were_late),
+		cmocka_unit_test(skipped_samples_are_those_of_the_tasks_before_them),
+		cmocka_unit_test(late_samples_are_not_counted_twice),
+		cmocka_unit_test(missed_samples_of_unknown_tasks_are_those_of_what_the_cpu_did),
+		cmocka_unit_test(
+			skipped_samples_of_unknown_tasks_are_those_of_what_the_busy_cpu_did),
 		cmocka_unit_test(cycles_have_the_weight_of_their_period),
 		cmocka_unit_test(samples_come_at_the_requested_rate_but_in_step_with_nothing),
 		cmocka_unit_test(cpus_are_sampled_by_turns),

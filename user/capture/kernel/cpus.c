@@ -31,9 +31,15 @@
 /* The samples of one event so far. */
 struct cpu_counts {
 	u64 nr, nr_missed; /* due; those for which no program ran */
-	u64 nr_runs;       /* of the program; the next two as in struct event_runs */
-	u64 nr_busy, nr_wanted;
-	struct missed skipped, late; /* of the missed ones */
+	u64 nr_runs;       /* of the program; the others as in struct event_runs */
+	u64 nr_busy, nr_wanted, nr_late, nr_late_wanted, nr_skipped, nr_skipped_wanted;
+};
+
+/* Those of them that were missed, and their parts that were due in tasks that are sampled. */
+struct cpu_missed {
+	u64 nr, nr_late, nr_skipped; /* late and skipped: counted by the program */
+	struct missed late, skipped;
+	struct missed other_late, other_skipped; /* nobody knows in which tasks */
 };
 
 struct cpu_event {
@@ -42,7 +48,8 @@ struct cpu_event {
 	struct bpf_link *link;
 	u64 enabled_ns;        /* CLOCK_MONOTONIC; 0: not yet */
 	struct event_runs ran; /* on the CPU before the event was opened */
-	struct cpu_counts counts;
+	u64 nr_wanted;
+	struct cpu_missed missed;
 	struct paced paced; /* of a clock */
 };
 
@@ -102,7 +109,12 @@ static struct cpu_counts counts_of(const struct cpus *c, const struct cpu_event 
 				    .nr_missed = nr_missed,
 				    .nr_runs = nr,
 				    .nr_busy = ran->nr_busy - e->ran.nr_busy,
-				    .nr_wanted = ran->nr_wanted - e->ran.nr_wanted };
+				    .nr_wanted = ran->nr_wanted - e->ran.nr_wanted,
+				    .nr_late = ran->nr_late - e->ran.nr_late,
+				    .nr_late_wanted = ran->nr_late_wanted - e->ran.nr_late_wanted,
+				    .nr_skipped = ran->nr_skipped - e->ran.nr_skipped,
+				    .nr_skipped_wanted =
+					    ran->nr_skipped_wanted - e->ran.nr_skipped_wanted };
 }
 
 /* The runs on each possible CPU; NULL if they cannot be read. The caller frees them. */
@@ -115,16 +127,45 @@ static struct event_runs *read_runs(const struct cpus *c, u32 *nr)
 	return programs_event_runs(c->bpf, c->event, ran, *nr) ? NULL : take(ran);
 }
 
-/* An idle CPU runs no other program, but its timer may come late. */
+/* How many of `room`, from which it takes them, are among those by which `was` grew. */
+static u64 take_part(u64 *was, u64 now, u64 *room)
+{
+	u64 more = now - *was < *room ? now - *was : *room;
+
+	*was += more;
+	*room -= more;
+	return more;
+}
+
+/*
+ * Late and skipped ones are those of the tasks for which the program counted them, with the next
+ * sample. For others the mean is used. Programs of others are no reason any more once skipped
+ * samples are taken, and none on an idle CPU.
+ */
 static void take_counts(const struct cpus *c, struct cpu_event *e, const struct cpu_counts *now)
 {
-	u64 more = now->nr_missed > e->counts.nr_missed ? now->nr_missed - e->counts.nr_missed : 0;
+	struct cpu_missed *m = &e->missed;
+	u64 more = now->nr_missed > m->nr ? now->nr_missed - m->nr : 0;
 	bool is_late = c->takes_skipped && cpus_are_clocks(c);
 
-	missed_add(&e->counts.skipped, is_late ? 0 : more, now->nr_wanted, now->nr_busy);
-	missed_add(&e->counts.late, is_late ? more : 0, now->nr_wanted, now->nr_runs);
-	e->counts.nr_missed += more;
-	e->counts.nr_wanted = now->nr_wanted;
+	m->nr += more;
+	u64 late = take_part(&m->nr_late, now->nr_late, &more);
+	u64 skipped = is_late ? 0 : take_part(&m->nr_skipped, now->nr_skipped, &more);
+	missed_add(&m->late, late, now->nr_late_wanted, now->nr_late);
+	missed_add(&m->skipped, skipped, now->nr_skipped_wanted, now->nr_skipped);
+	missed_add(&m->other_late, is_late ? more : 0, now->nr_wanted, now->nr_runs);
+	missed_add(&m->other_skipped, is_late ? 0 : more, now->nr_wanted, now->nr_busy);
+	e->nr_wanted = now->nr_wanted;
+}
+
+static double nr_late(const struct cpu_missed *m)
+{
+	return m->late.nr + m->other_late.nr;
+}
+
+static double nr_skipped(const struct cpu_missed *m)
+{
+	return m->skipped.nr + m->other_skipped.nr;
 }
 
 static void measure(const struct cpus *c, struct cpu_event *e)
@@ -152,9 +193,9 @@ struct cpus_due cpus_due(struct cpus *c)
 	double skipped = c->gone_skipped, late = c->gone_late;
 	measure_all(c);
 	vec_each(e, &c->events) {
-		nr_wanted += e->counts.nr_wanted;
-		skipped += e->counts.skipped.nr;
-		late += e->counts.late.nr;
+		nr_wanted += e->nr_wanted;
+		skipped += nr_skipped(&e->missed);
+		late += nr_late(&e->missed);
 	}
 	pthread_mutex_unlock(&c->lock);
 	struct cpus_due due = { .nr_skipped = (u64)(skipped + 0.5), .nr_late = (u64)(late + 0.5) };
@@ -286,9 +327,9 @@ static void drop_event(struct cpus *c, size_t i)
 	struct cpu_event *e = &c->events.at[i];
 
 	measure(c, e);
-	c->gone_wanted += e->counts.nr_wanted;
-	c->gone_skipped += e->counts.skipped.nr;
-	c->gone_late += e->counts.late.nr;
+	c->gone_wanted += e->nr_wanted;
+	c->gone_skipped += nr_skipped(&e->missed);
+	c->gone_late += nr_late(&e->missed);
 	programs_set_clock(c->bpf, c->event, e->cpu, 0);
 	programs_detach(e->link);
 	close(e->fd);
