@@ -73,6 +73,8 @@ class Timeline {
 		const width = Math.max(this.canvas.parentElement.clientWidth, 100), most = state.isHeat ? Math.floor(width / 4) * ROWS_MOST : Math.floor(width / COLUMN);
 		this.per = Math.max(1, Math.ceil((last + 1) / most));
 		this.dim = dim;
+		// Slices of continuous profiling: people know when something happened, not after how many seconds.
+		this.startMs = dim.widthNs >= 1e10 && Number(profile.meta.start_ns) / 1e6;
 		const nr = Math.ceil((last + 1) / this.per);
 		this.series = this.weighCells(own, sets, nr, (node) => (node ? frames.kind[nodes.frame[node]] : 0));
 		this.cells = new Float64Array(nr);
@@ -156,7 +158,13 @@ class Timeline {
 		}
 		const [from, to] = this.rangeOf(this.drag || { from: Math.floor(at), to: Math.floor(at) + 0.5 });
 		const weight = cells.subarray(Math.floor(from / per), Math.ceil(to / per)).reduce((a, b) => a + b, 0);
-		this.say(`${this.timeText([from, to])} \u00b7 ${amount(weight, this.app.tree.unit)}`);
+		const second = this.dim.widthNs / 1e9, text = this.startMs ? `${this.clockText(from * second)} to ${this.clockText(to * second)}` : this.timeText([from, to]);
+		this.say(`${text} \u00b7 ${amount(weight, this.app.tree.unit)}`);
+	}
+
+	clockText(seconds) {
+		const d = new Date(this.startMs + seconds * 1000);
+		return [d.getHours(), d.getMinutes(), d.getSeconds()].map((n) => String(n).padStart(2, '0')).join(':');
 	}
 
 	timeText([from, to]) {
@@ -317,8 +325,8 @@ class Timeline {
 		for (let i = 0; i * this.step <= all; i++) {
 			const t = i * this.step, x = t / column * this.cell;
 			c.fillRect(x, top + 2, 1, 4);
-			if (x + 30 < this.width)
-				c.fillText(this.step < 1 ? `${t.toFixed(this.step < 0.1 ? 2 : 1)} s` : t >= 60 ? `${Math.floor(t / 60)}:${String(Math.round(t % 60)).padStart(2, '0')}` : `${Math.round(t)} s`, x + 3, this.height - 2);
+			if (x + (this.startMs ? 50 : 30) < this.width)
+				c.fillText(this.startMs ? this.clockText(t) : this.step < 1 ? `${t.toFixed(this.step < 0.1 ? 2 : 1)} s` : t >= 60 ? `${Math.floor(t / 60)}:${String(Math.round(t % 60)).padStart(2, '0')}` : `${Math.round(t)} s`, x + 3, this.height - 2);
 		}
 	}
 }
