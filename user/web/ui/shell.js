@@ -147,6 +147,36 @@ function compareMenu(span, filter, oldest, services) {
 		...(others.length ? [el('p', { className: 'label' }, 'with another service'), ...others] : [])]);
 }
 
+const KINDS = [['service', 'Service'], ['pod', 'Pod'], ['container', 'Container'], ['comm', 'Process name'], ['pid', 'PID']];
+
+// Limits the range further. Each kind replaces its own limit; the others stay.
+function onlyMenu(span, services, jvms) {
+	const kind = el('select', { 'aria-label': 'Kind' }, ...KINDS.map(([value, text]) => el('option', { value }, text)));
+	const text = el('input', { 'aria-label': 'Value', required: true, spellcheck: false }), list = el('datalist', { id: 'only-values' });
+	const suggest = () => {
+		const values = { service: services, container: jvms.map((j) => j.container_name || j.container), pid: jvms.map((j) => String(j.pid)) }[kind.value] || [];
+		list.replaceChildren(...[...new Set(values.filter(Boolean))].map((value) => el('option', { value })));
+		text.placeholder = KINDS.find(([k]) => k === kind.value)[1];
+		text.pattern = kind.value === 'pid' ? '[1-9][0-9]*' : '.*';
+	};
+	text.setAttribute('list', 'only-values');
+	kind.addEventListener('change', suggest);
+	suggest();
+	const show = (query) => location.assign(`${span.from_ms}-${span.to_ms}${String(query) && `?${query}`}`);
+	const form = el('form', { className: 'only', on_submit: (e) => {
+		e.preventDefault();
+		const query = new URLSearchParams(filters);
+		query.set(kind.value, text.value.trim());
+		show(query);
+	} }, kind, text, list, el('button', {}, 'Show'));
+	const others = FILTERS.filter((f) => f !== 'event' && search.get(f)).map((f) => el('button', { type: 'button', textContent: `Without ${KINDS.find(([k]) => k === f)[1].toLowerCase()} ${search.get(f)}`, on_click: () => {
+		const query = new URLSearchParams(filters);
+		query.delete(f);
+		show(query);
+	} }));
+	return menu('Only', [form, ...others]);
+}
+
 const GAPS_SHOWN = 3;
 
 // The frame says how much is missing; this says when and why.
@@ -160,11 +190,12 @@ function showGaps(gaps) {
 
 async function openRange() {
 	const [from, to] = last.split('-').map(Number), span = { from_ms: from, to_ms: to }, length = to - from, filter = filterOf(filters);
-	const [node, slices] = await Promise.all([get('node'), get(`slices?from_ms=${from}&to_ms=${to}&steps=1&event=${encodeURIComponent(filter.event || '')}`).catch(() => ({ series: [], gaps: [] }))]);
+	const [node, jvms, slices] = await Promise.all([get('node'), get('jvms').catch(() => []), get(`slices?from_ms=${from}&to_ms=${to}&steps=1&event=${encodeURIComponent(filter.event || '')}`).catch(() => ({ series: [], gaps: [] }))]);
 	const name = FILTERS.filter((f) => filter[f] && f !== 'event').map((f) => (f === 'pid' ? `pid ${filter[f]}` : filter[f])).join(', ') || node.host;
 	title(name, [`${day(from) === 'Today' ? '' : `${day(from)} `}${clock(from, true)} to ${clock(to, true)}`, duration(length), filter.event, asked && `whole slices; asked for ${clock(Number(asked[1]), true)} to ${clock(Number(asked[2]), true)}`]);
 	$('actions').append(el('a', { className: 'button', href: address(from - length, from), 'aria-label': 'The time before', title: 'The time before' }, '←'),
 		el('a', { className: 'button', href: address(to, to + length), 'aria-label': 'The time after', title: 'The time after' }, '→'));
+	$('actions').append(onlyMenu(span, slices.series.map((s) => s.service), jvms));
 	if (node.role === 'operator')
 		$('actions').append(compareMenu(span, filter, node.store.oldest_slice_ms, slices.series.map((s) => s.service)),
 			el('button', { textContent: 'Keep', title: 'Keep this range as a profile', on_click: () => make('ranges', { ...span, ...filter, name: `${name} ${clock(from)} to ${clock(to)}` }, 'The range is kept …') }));

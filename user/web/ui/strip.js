@@ -9,6 +9,7 @@ const REFRESH_MS = 10000;
 const SLICE_MS = 10000;
 const ROWS_FIRST = 12;
 const HEIGHT = 40;
+const RANGE_MS = 10 * 60 * 1000; // of the fields at first
 const DRAG_LEAST = 4; // pixels
 const SHARE_LEAST = 0.01; // of the node; smaller services are in the row "other"
 const NODE = { id: 'node', name: 'Whole node', service: '' }, OTHER = { id: 'other', name: 'other', service: '' };
@@ -22,6 +23,8 @@ const EVENTS = {
 };
 const ORDER = Object.keys(EVENTS);
 
+// isNear: the pointer is over the rows, which then keep their order. follows: the fields of the range are the last minutes.
+let hasOwnScale = false, isNear = false, follows = true, scale = 0, chief = [];
 let hours = 1, event = 'cpu', data = null, gaps = [], oldest = 0, isOn = false, areAllShown = false, dragging = null;
 const rows = new Map(); // "node", "other", "service NAME"
 
@@ -62,7 +65,6 @@ class Row {
 		this.peak = Math.max(...per, 0);
 		this.facts.textContent = `mean ${value(mean)}, peak ${value(this.peak)}`;
 		this.canvas.setAttribute('aria-label', `${this.name}: mean ${value(mean)}, peak ${value(this.peak)} at ${clock(this.timeOf(per.indexOf(this.peak)))}`);
-		this.draw();
 	}
 
 	timeOf(step) {
@@ -70,13 +72,13 @@ class Row {
 	}
 
 	draw() {
-		const width = this.plot.clientWidth, scale = devicePixelRatio || 1, c = this.canvas.getContext('2d'), { per } = this;
+		const width = this.plot.clientWidth, dots = devicePixelRatio || 1, c = this.canvas.getContext('2d'), { per } = this;
 		if (!width || !per)
 			return;
-		this.canvas.width = Math.round(width * scale);
-		this.canvas.height = HEIGHT * scale;
-		c.scale(scale, scale);
-		const x = (i) => i / per.length * width, y = (v) => HEIGHT - 1 - v / (this.peak || 1) * (HEIGHT - 6);
+		this.canvas.width = Math.round(width * dots);
+		this.canvas.height = HEIGHT * dots;
+		c.scale(dots, dots);
+		const top = (hasOwnScale ? this.peak : scale) || 1, x = (i) => i / per.length * width, y = (v) => HEIGHT - 1 - v / top * (HEIGHT - 6);
 		c.beginPath();
 		c.moveTo(0, HEIGHT);
 		per.forEach((v, i) => {
@@ -134,7 +136,7 @@ class Row {
 		const now = this.at(e);
 		if (dragging?.row !== this) {
 			const step = Math.min(Math.floor(now.x / now.width * this.per.length), this.per.length - 1);
-			this.say(`${clock(now.ms, hours === 1)} · ${this.valueAt(step)}`, now);
+			this.say(`${clock(now.ms, hours <= 1)} · ${this.valueAt(step)}`, now);
 			return;
 		}
 		const [a, b] = [dragging.from, now].sort((p, q) => p.x - q.x);
@@ -156,6 +158,7 @@ class Row {
 		if (b.x - a.x < DRAG_LEAST)
 			return this.cancel();
 		const from = snap(a.ms), to = Math.max(snap(b.ms), from + SLICE_MS);
+		follows = false;
 		setRange(from, to, this.service);
 		location.assign(address({ from, to, service: this.service }));
 	}
@@ -223,6 +226,11 @@ function setEvents() {
 	}), el('span', {}, EVENTS[name]?.name || name))));
 }
 
+function drawRows() {
+	scale = Math.max(0, ...[...rows.values()].filter((r) => r.box.isConnected).map((r) => r.peak || 0));
+	rows.forEach((r) => r.draw());
+}
+
 // The use of all services without those that have rows.
 function rest(shown) {
 	return data.all.map((v, i) => Math.max(v - shown.reduce((sum, s) => sum + s.values[i], 0), 0));
@@ -236,7 +244,10 @@ function rowOf(of) {
 
 function show() {
 	const total = data.all.reduce((sum, v) => sum + v, 0);
-	const chief = data.series.filter((s, i) => i < ROWS_FIRST && s.total >= total * SHARE_LEAST);
+	if (!isNear || !chief.length)
+		chief = data.series.filter((s, i) => i < ROWS_FIRST && s.total >= total * SHARE_LEAST);
+	else
+		chief = chief.map((old) => data.series.find((s) => s.service === old.service)).filter(Boolean);
 	const shown = areAllShown ? data.series : chief, hidden = data.series.length - chief.length + data.nr_left_out;
 	setServices(data.series.map((s) => s.service));
 	setEvents();
@@ -253,10 +264,13 @@ function show() {
 	$('strip-rows').replaceChildren(...boxes, axis(), ...(hidden ? [moreButton(hidden)] : []));
 	for (const [of, values] of list)
 		rowOf(of).set(values);
+	drawRows();
 }
 
 async function refresh() {
 	const now = snap(serverTime()), steps = Math.max(60, Math.min(360, Math.round($('strip-rows').clientWidth / 3)));
+	if (follows && !$('range').contains(document.activeElement))
+		setRange(now - RANGE_MS, now, $('range-service').value);
 	try {
 		const fresh = await get(`slices?from_ms=${now - hours * HOUR_MS}&to_ms=${now}&steps=${steps}&event=${event}`);
 		if (dragging || fresh.event !== event)
@@ -279,12 +293,15 @@ export function setNode(node) {
 	showAgainst();
 }
 
-function range() {
-	const from = snap(Date.parse($('range-from').value)), to = snap(Date.parse($('range-to').value));
+// Of two fields.
+function timesOf(name) {
+	const from = snap(Date.parse($(`${name}-from`).value)), to = snap(Date.parse($(`${name}-to`).value));
 	if (!(from < to))
 		throw new Error('The range must begin before it ends.');
-	return { from, to, service: $('range-service').value };
+	return { from, to };
 }
+
+const range = () => ({ ...timesOf('range'), service: $('range-service').value });
 
 // A time that ends before the oldest slice cannot be compared.
 function showAgainst() {
@@ -295,29 +312,49 @@ function showAgainst() {
 	}
 }
 
-async function compare(ago) {
+// `before` gives the times of the other range from those of the form's.
+async function compare(before) {
 	try {
-		const { from, to, service } = range(), shift = to - earlier(to, ago);
-		const side = (by) => ({ from_ms: from - by, to_ms: to - by, service, event });
+		const after = range(), { service } = after;
+		const side = ({ from, to }) => ({ from_ms: from, to_ms: to, service, event });
+		const body = { before: side(before(after)), after: side(after) };
 		showError($('range-error'), null);
 		announce('The comparison is made.');
-		const { id } = await post('diffs', { before: side(shift), after: side(0) });
+		const { id } = await post('diffs', body);
 		location.assign(`p/${id}`);
 	} catch (e) {
 		showError($('range-error'), e);
 	}
 }
 
-export async function setUp() {
+function ago(hoursAgo) {
+	return ({ from, to }) => {
+		const shift = to - earlier(to, hoursAgo);
+		return { from: from - shift, to: to - shift };
+	};
+}
+
+// The second range begins as the time before the first one.
+function toggleAgainst() {
+	const box = $('against-range');
+	box.hidden = !box.hidden;
+	$('against-button').setAttribute('aria-expanded', String(!box.hidden));
+	if (box.hidden || $('against-from').value)
+		return;
+	const from = Date.parse($('range-from').value), to = Date.parse($('range-to').value);
+	$('against-from').value = localTime(from - (to - from));
+	$('against-to').value = localTime(from);
+}
+
+function followNow() {
 	const now = snap(serverTime());
-	setRange(now - 10 * 60 * 1000, now, '');
-	for (const radio of document.querySelectorAll('[name=span]')) {
-		radio.checked = Number(radio.value) === hours;
-		radio.addEventListener('change', () => {
-			hours = Number(radio.value);
-			refresh();
-		});
-	}
+	follows = true;
+	setRange(now - RANGE_MS, now, $('range-service').value);
+	showAgainst();
+}
+
+function setUpRange() {
+	followNow();
 	$('range').addEventListener('submit', (e) => {
 		e.preventDefault();
 		try {
@@ -326,9 +363,36 @@ export async function setUp() {
 			showError($('range-error'), error);
 		}
 	});
-	$('range').addEventListener('input', showAgainst);
+	$('range').addEventListener('input', (e) => {
+		follows = follows && !['range-from', 'range-to'].includes(e.target.id);
+		showAgainst();
+	});
+	$('range-now').addEventListener('click', followNow);
 	for (const b of document.querySelectorAll('[data-ago]'))
-		b.addEventListener('click', () => compare(Number(b.dataset.ago)));
+		b.addEventListener('click', () => compare(ago(Number(b.dataset.ago))));
+	$('against-button').addEventListener('click', toggleAgainst);
+	$('against-compare').addEventListener('click', () => compare(() => timesOf('against')));
+}
+
+export async function setUp() {
+	setUpRange();
+	for (const radio of document.querySelectorAll('[name=span]')) {
+		radio.checked = Number(radio.value) === hours;
+		radio.addEventListener('change', () => {
+			hours = Number(radio.value);
+			refresh();
+		});
+	}
+	$('own-scale').addEventListener('change', (e) => {
+		hasOwnScale = e.target.checked;
+		drawRows();
+	});
+	$('strip-rows').addEventListener('pointerenter', () => {
+		isNear = true;
+	});
+	$('strip-rows').addEventListener('pointerleave', () => {
+		isNear = false;
+	});
 	new ResizeObserver(() => rows.forEach((r) => r.draw())).observe($('strip-rows'));
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => rows.forEach((r) => r.draw()));
 	// A page that comes back from the browser's cache shows an old selection otherwise.
