@@ -6,10 +6,10 @@
  *   tracepoint  a BPF program of its own on task:task_rename takes some 40 us of each call; the
  *               process spends as much in own_work
  *   churn       as tracepoint, but attaches and detaches the program some 100 times a second
- * It ends after that much CPU time and prints it in ms.
- *   syscalls    two BPF programs of its own count the system calls of all processes by name, while
- *               the command runs; its status is the command's
- * usage: other_bpf maps|tracepoint|churn CPU_SECONDS
+ *   pinned      as tracepoint, but only a file of bpffs holds the program, which is removed at the
+ * end It ends after that much CPU time and prints it in ms. syscalls    two BPF programs of its own
+ * count the system calls of all processes by name, while the command runs; its status is the
+ * command's usage: other_bpf maps|tracepoint|churn CPU_SECONDS other_bpf pinned CPU_SECONDS PATH
  *        other_bpf syscalls COMMAND..
  */
 #include <bpf/bpf.h>
@@ -125,7 +125,7 @@ static int load_count(int map)
 			     sizeof(count) / sizeof(count[0]), NULL);
 }
 
-static int attach(int program, const char *tracepoint)
+static int open_tracepoint(const char *tracepoint)
 {
 	char path[128];
 	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", tracepoint);
@@ -141,7 +141,12 @@ static int attach(int program, const char *tracepoint)
 		return -1;
 	fclose(f);
 	attr.config = id;
-	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int attach(int program, const char *tracepoint)
+{
+	int fd = open_tracepoint(tracepoint);
 	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) ||
 	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		return -1;
@@ -176,6 +181,26 @@ static int rename_often(double end, unsigned turns)
 	return 0;
 }
 
+/* The link needs no descriptor any more. */
+static int rename_pinned(double end, const char *path)
+{
+	int program = load_slow(), event = open_tracepoint("task/task_rename");
+	int link = bpf_link_create(program, event, BPF_PERF_EVENT, NULL);
+
+	if (link < 0 || bpf_obj_pin(link, path) || ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
+		return refused();
+	close(link);
+	close(event);
+	close(program);
+	puts("attached");
+	fflush(stdout);
+	while (cpu_seconds() < end) {
+		prctl(PR_SET_NAME, "other_bpf");
+		own_work();
+	}
+	return unlink(path) ? 1 : 0;
+}
+
 static int count_syscalls(char **command)
 {
 	int map = bpf_map_create(BPF_MAP_TYPE_PERCPU_HASH, "other_counts", 16, 8, 4096, NULL);
@@ -199,9 +224,10 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "syscalls"))
 		return count_syscalls(argv + 2);
 	double end = atof(argv[2]);
-	int status = !strcmp(argv[1], "maps")    ? change_maps(end)
-		     : !strcmp(argv[1], "churn") ? rename_often(end, 100)
-						 : rename_often(end, 0);
+	int status = !strcmp(argv[1], "maps")                 ? change_maps(end)
+		     : !strcmp(argv[1], "pinned") && argc > 3 ? rename_pinned(end, argv[3])
+		     : !strcmp(argv[1], "churn")              ? rename_often(end, 100)
+							      : rename_often(end, 0);
 	printf("%.0f\n", cpu_seconds() * 1000);
 	return status;
 }

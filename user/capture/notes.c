@@ -126,16 +126,20 @@ static void note_others(const struct recording *r, const struct cut *c)
 	if (!has_missed(r, c) || !sources_misses_some(r->sources))
 		return;
 	bool is_new = sources_others(r->sources, &others);
-	for (size_t i = 0; i < others.nr && i < OTHERS_MAX; i++) {
-		const struct other_program *p = &others.at[i];
-		auto_free char *key = xasprintf("beside_%s_%s", p->name, p->comm);
-		auto_free char *text = xasprintf("ms for which the BPF program %s of %s-%d ran, "
-						 "beside which samples are lost; 0: unknown",
-						 p->name, p->comm, (int)p->pid);
-		if (p->run_ns < NS_PER_MS && r->node->timing_fd >= 0)
+	u32 nr = 0;
+	vec_each(p, &others) {
+		if (nr == OTHERS_MAX)
 			break;
+		if (p->is_timed && p->run_ns < NS_PER_MS && r->node->timing_fd >= 0)
+			continue;
+		auto_free char *key = xasprintf("beside_%s_%s", p->name, p->comm);
+		auto_str struct str program = { 0 };
+		other_program_text(p, &program);
+		auto_free char *text = xasprintf("ms for which the BPF program %s ran, beside "
+						 "which samples are lost; 0: unknown",
+						 program.at);
 		profile_note(c->profile, key, text, p->run_ns / NS_PER_MS);
-		str_addf(&line, "%s%s of %s-%d", i ? ", " : "", p->name, p->comm, (int)p->pid);
+		str_addf(&line, "%s%s", nr++ ? ", " : "", program.at);
 		if (p->run_ns)
 			str_addf(&line, " for %.2f s", (double)p->run_ns / NS_PER_SEC);
 	}

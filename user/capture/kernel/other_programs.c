@@ -2,6 +2,7 @@
 /* BPF programs of other processes. */
 #include "capture/kernel/other_programs.h"
 
+#include <bpf/bpf.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -19,6 +20,9 @@
 #define PROGRAMS_MAX    1024
 #define DESCRIPTORS_MAX 4096 /* of a process: servers with more hold sockets */
 #define LINE_MAX_BYTES  4096
+#define PINS            "/sys/fs/bpf"
+#define PINS_MAX        4096 /* files and folders */
+#define PINS_DEPTH      8
 
 /* The value of a line of fdinfo; NULL if it has none. */
 static const char *value_of(const char *info, const char *key)
@@ -63,24 +67,36 @@ static void name_holder(int proc_fd, struct other_program *p)
 	copy_text(p->comm, sizeof(p->comm), clean.len ? clean.at : "");
 }
 
-static void add_program(int proc_fd, pid_t pid, const char *fd, other_program_list *out)
+/* `info`: of a program, or of a link to one, which does not say how long it ran. */
+static struct other_program *add_program(const char *info, other_program_list *out)
+{
+	struct other_program p = { .id = (u32)number_of(info, "prog_id:"),
+				   .is_timed = value_of(info, "run_time_ns:") != NULL,
+				   .run_ns = number_of(info, "run_time_ns:") };
+	const char *tag = value_of(info, "prog_tag:");
+
+	if (is_known(out, p.id))
+		return NULL;
+	snprintf(p.tag, sizeof(p.tag), "%.16s", tag ?: "");
+	snprintf(p.name, sizeof(p.name), "program %u", p.id);
+	vec_push(out, p);
+	return &out->at[out->nr - 1];
+}
+
+static void add_held(int proc_fd, pid_t pid, const char *fd, other_program_list *out)
 {
 	auto_free char *path = xasprintf("%d/fdinfo/%s", (int)pid, fd);
 	auto_free char *info = NULL;
 	size_t len;
 
 	if (file_read_at(proc_fd, path, 4096, &info, &len) ||
-	    !holds_others_up(number_of(info, "prog_type:")) ||
-	    is_known(out, number_of(info, "prog_id:")))
+	    !holds_others_up(number_of(info, "prog_type:")))
 		return;
-	struct other_program p = { .id = (u32)number_of(info, "prog_id:"),
-				   .pid = pid,
-				   .run_ns = number_of(info, "run_time_ns:") };
-	const char *tag = value_of(info, "prog_tag:");
-	snprintf(p.tag, sizeof(p.tag), "%.16s", tag ?: "");
-	snprintf(p.name, sizeof(p.name), "program %u", p.id);
-	name_holder(proc_fd, &p);
-	vec_push(out, p);
+	struct other_program *p = add_program(info, out);
+	if (!p)
+		return;
+	p->pid = pid;
+	name_holder(proc_fd, p);
 }
 
 static void add_programs_of(int proc_fd, pid_t pid, other_program_list *out)
@@ -97,8 +113,53 @@ static void add_programs_of(int proc_fd, pid_t pid, other_program_list *out)
 		ssize_t len = readlinkat(dirfd(fds), d->d_name, target, sizeof(target) - 1);
 		target[len > 0 ? len : 0] = '\0';
 		if (!strcmp(target, "anon_inode:bpf-prog"))
-			add_program(proc_fd, pid, d->d_name, out);
+			add_held(proc_fd, pid, d->d_name, out);
 	}
+}
+
+/* Links of these types run their program with bpf_prog_active held. */
+static bool links_others_up(const char *info)
+{
+	const char *type = value_of(info, "link_type:") ?: "";
+
+	return !strncmp(type, "perf", 4) || !strncmp(type, "kprobe_multi\n", 13);
+}
+
+/* A pin keeps a program or a link alive that no process holds. */
+static void add_pin(int proc_fd, const char *path, other_program_list *out)
+{
+	auto_close int fd = bpf_obj_get(path);
+	auto_free char *fdinfo = xasprintf("self/fdinfo/%d", fd);
+	auto_free char *info = NULL;
+	auto_str struct str clean = { 0 };
+	size_t len;
+
+	if (fd < 0 || file_read_at(proc_fd, fdinfo, 4096, &info, &len) ||
+	    !(holds_others_up(number_of(info, "prog_type:")) || links_others_up(info)))
+		return;
+	struct other_program *p = add_program(info, out);
+	if (!p)
+		return;
+	utf8_clean(&clean, path, strlen(path));
+	copy_text(p->comm, sizeof(p->comm), clean.at);
+}
+
+/* Returns how many entries it may still look at. */
+static u32 add_pins(int proc_fd, const char *folder, u32 depth, u32 left, other_program_list *out)
+{
+	auto_closedir DIR *pins = depth < PINS_DEPTH ? opendir(folder) : NULL;
+
+	for (const struct dirent *d; pins && left && (d = readdir(pins));) {
+		auto_free char *path = xasprintf("%s/%s", folder, d->d_name);
+		if (d->d_name[0] == '.')
+			continue;
+		left--;
+		if (d->d_type == DT_DIR)
+			left = add_pins(proc_fd, path, depth + 1, left, out);
+		else if (d->d_type == DT_REG && out->nr < PROGRAMS_MAX)
+			add_pin(proc_fd, path, out);
+	}
+	return left;
 }
 
 /* "ffffffffc0012345 t bpf_prog_TAG_NAME\t[bpf]" */
@@ -124,9 +185,19 @@ void other_programs_read(other_program_list *out)
 		if (pid > 0 && pid != getpid())
 			add_programs_of(proc_fd, pid, out);
 	}
+	if (proc)
+		add_pins(proc_fd, PINS, 0, PINS_MAX, out);
 	auto_close int names = out->nr ? open("/proc/kallsyms", O_RDONLY | O_CLOEXEC) : -1;
 	if (names >= 0)
 		file_each_line(names, LINE_MAX_BYTES, take_name, out);
+}
+
+void other_program_text(const struct other_program *p, struct str *out)
+{
+	if (p->pid)
+		str_addf(out, "%s of %s-%d", p->name, p->comm, (int)p->pid);
+	else
+		str_addf(out, "%s, pinned at %s,", p->name, p->comm);
 }
 
 static int by_run_time(const void *a, const void *b)
