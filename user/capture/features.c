@@ -141,11 +141,15 @@ static void check_programs(struct check *c)
 {
 	if (c->may_record && privilege_is_locked_down())
 		report(c, "BPF programs", "the kernel loads them", true, false, PRIVILEGE_LOCKDOWN);
-	else if (c->may_record)
-		report(c, "BPF programs", "the kernel loads them", true, !load_programs(),
-		       "the kernel refused them; a container's seccomp profile or kernel lockdown "
-		       "may forbid bpf(); record -v shows the kernel's messages");
-	else
+	else if (c->may_record) {
+		int err = load_programs();
+		report(c, "BPF programs", "the kernel loads them", true, !err,
+		       privilege_is_denied_by_policy(err)
+			       ? PRIVILEGE_SELINUX
+			       : "the kernel refused them; a container's seccomp profile or kernel "
+				 "lockdown may forbid bpf(); record -v shows the kernel's "
+				 "messages");
+	} else
 		report(c, "BPF programs", "the kernel loads them", true, false,
 		       "not tried; see what is missing above");
 }
@@ -175,11 +179,14 @@ static void check_perf(struct check *c)
 	bool has_cycles = !cpus_try(&cycles);
 	int err = cpus_try(&clock);
 
-	str_addf(
-		&remedy,
-		"perf_event_open: %s; CAP_PERFMON is needed while "
-		"kernel.perf_event_paranoid is %d, and a container's seccomp profile must allow it",
-		strerror(-err), paranoid);
+	str_addf(&remedy, "perf events: %s; ", strerror(-err));
+	if (privilege_is_denied_by_policy(err))
+		str_addf(&remedy, PRIVILEGE_SELINUX);
+	else
+		str_addf(&remedy,
+			 "CAP_PERFMON is needed while kernel.perf_event_paranoid is %d, and a "
+			 "container's seccomp profile must allow perf_event_open()",
+			 paranoid);
 	report(c, "CPU samples",
 	       err          ? "where the CPUs spend their time"
 	       : has_cycles ? "by the CPU's clock; -e cycles by the processor's counter"

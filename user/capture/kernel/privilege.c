@@ -38,12 +38,13 @@ bool privilege_is_locked_down(void)
 }
 
 /* Policies older than the class perf_event give it to no domain, or only a part of it. */
-static bool is_selinux_enforcing(void)
+bool privilege_is_denied_by_policy(int err)
 {
 	auto_free char *text = NULL;
 	size_t len;
 
-	return !file_read("/sys/fs/selinux/enforce", 16, &text, &len) && text[0] == '1';
+	return (err == -EPERM || err == -EACCES) &&
+	       !file_read("/sys/fs/selinux/enforce", 16, &text, &len) && text[0] == '1';
 }
 
 void privilege_explain(const char *what, int err)
@@ -62,10 +63,9 @@ void privilege_explain(const char *what, int err)
 			  what);
 	else if (privilege_is_locked_down())
 		log_error("%s failed: " PRIVILEGE_LOCKDOWN, what);
-	else if ((err == -EPERM || err == -EACCES) && is_selinux_enforcing())
-		log_error("%s is not permitted though the capabilities are there: SELinux is "
-			  "enforcing; its policy must allow sysflame's domain all of the classes "
-			  "bpf and perf_event; ausearch -m avc -c sysflame shows what it denied",
+	else if (privilege_is_denied_by_policy(err))
+		log_error("%s is not permitted though the capabilities are "
+			  "there: " PRIVILEGE_SELINUX,
 			  what);
 	else if (err == -EPERM || err == -EACCES)
 		log_error("%s is not permitted though the capabilities are there: a container's "

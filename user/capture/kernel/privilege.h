@@ -15,5 +15,14 @@ int privilege_check(void);
 /* Whether the kernel says that it is; it cannot without securityfs, as in most containers. */
 bool privilege_is_locked_down(void);
 
+/* The same if a policy of SELinux denied it; see pkg/selinux. */
+#define PRIVILEGE_SELINUX                                                                       \
+	"SELinux is enforcing; its policy must allow sysflame's domain all of the classes bpf " \
+	"and perf_event, as the module pkg/selinux/sysflame.te does for unconfined_t; "         \
+	"ausearch -m avc -c sysflame shows what it denied"
+
+/* Whether that is the likely reason for `err`. */
+bool privilege_is_denied_by_policy(int err);
+
 /* Logs one line: the step `what` that failed, the missing right, the remedy. */
 void privilege_explain(const char *what, int err);
