@@ -258,10 +258,14 @@ static void send_part(struct job *j, struct cut *c)
 			 strerror(-fd));
 }
 
-/* Before it has a target, a recording is neither cut nor reported: nobody knows it yet. */
+/*
+ * Before it has a target, a recording is neither cut nor reported: nobody knows it yet. A recording
+ * of all waits for the first process in the group of --within.
+ */
 static bool has_target(const struct job *j)
 {
-	return !targets_select(j->targets) || targets_have_matched(j->targets);
+	return j->target == CONTROL_TARGET_NODE || !targets_select(j->targets) ||
+	       targets_have_matched(j->targets);
 }
 
 /* A typing error in a name is answered now, not by an empty profile in an hour. */
