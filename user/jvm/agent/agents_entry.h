@@ -13,8 +13,9 @@
 
 #define AGENTS_TRIES_MAX 4
 
-#define AGENTS_WAS_DETACHED \
-	"its agent was detached by `sysflame jvms --detach`; names are from outside since then"
+#define AGENTS_WAS_DETACHED                                                                    \
+	"its agent was detached by `sysflame jvms --detach` or a sysflame with another agent " \
+	"file; names are from outside since then"
 
 struct agents_entry {
 	struct process_id id;
