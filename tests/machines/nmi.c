@@ -35,6 +35,8 @@ static int handle(unsigned int type, struct pt_regs *regs)
 {
 	if (!READ_ONCE(on))
 		return NMI_DONE;
+	if (!current->pid) /* the idle task is not sampled */
+		return NMI_HANDLED;
 	atomic_long_inc(&nr_raised);
 	raise_event(PERF_COUNT_SW_EMULATION_FAULTS, 1, regs, 0);
 	return NMI_HANDLED;
