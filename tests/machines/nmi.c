@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module for the machine of the row `nmi`. While `on` is 1, a thread on each CPU sends NMIs to the
- * other CPUs, `hz` times a second. The handler raises one software event of perf, emulation-faults,
- * which nothing else raises there: what perf programs do then, they do inside an NMI. `raised` counts.
+ * A module for the machine of the row `nmi`. While `on` is 1, a thread on each CPU sends NMIs to
+ * the other CPUs, `hz` times a second. The handler raises one software event of perf,
+ * emulation-faults, which nothing else raises there: what perf programs do then, they do inside an
+ * NMI. `raised` counts.
  *
  * The facts are those of Linux 6.1: arch/x86/kernel/nmi.c, include/linux/perf_event.h.
  */
@@ -74,7 +75,8 @@ static int __init begin(void)
 	err = register_nmi_handler(NMI_LOCAL, handle, 0, "sysflame-nmi");
 	if (err)
 		return err;
-	for_each_online_cpu(cpu) {
+	for_each_online_cpu(cpu)
+	{
 		struct task_struct *sender = kthread_create(send, NULL, "nmi/%d", cpu);
 		if (IS_ERR(sender))
 			continue;
@@ -89,9 +91,7 @@ static void __exit end(void)
 {
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		if (senders[cpu])
-			kthread_stop(senders[cpu]);
+	for_each_possible_cpu(cpu) if (senders[cpu]) kthread_stop(senders[cpu]);
 	unregister_nmi_handler(NMI_LOCAL, "sysflame-nmi");
 }
 
