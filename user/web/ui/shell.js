@@ -39,7 +39,7 @@ function menu(text, items) {
 	return closable(el('details', { className: 'actions' }, el('summary', {}, text), el('div', { className: 'menu' }, ...items)));
 }
 
-// The name becomes a field. Enter keeps what is typed, Esc does not.
+// Replaces the profile's name by a text field. Enter saves the new name, Esc restores the old one.
 function rename(p, whenDone) {
 	const input = el('input', { value: p.name, 'aria-label': 'Name of the profile', spellcheck: false });
 	let isDone = false;
