@@ -143,6 +143,22 @@ bool file_has_no_reader(int fd)
 	return poll(&p, 1, 0) == 1 && p.revents & (POLLERR | POLLHUP);
 }
 
+int file_write_all(int fd, const void *bytes, size_t len)
+{
+	const u8 *at = bytes;
+
+	while (len) {
+		ssize_t done = write(fd, at, len);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		at += done;
+		len -= (size_t)done;
+	}
+	return 0;
+}
+
 int file_access(const char *path, int mode)
 {
 	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) ? -errno : 0;

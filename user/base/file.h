@@ -18,7 +18,10 @@ int file_access(const char *path, int mode);
 int file_read_at(int dirfd, const char *path, size_t max, char **out, size_t *len);
 int file_read(const char *path, size_t max, char **out, size_t *len);
 
-/* As above, from the descriptor's position on. */
+/* Writes all bytes. Returns 0 or a negative errno. */
+int file_write_all(int fd, const void *bytes, size_t len);
+
+/* As file_read, from the descriptor's position on. */
 int file_read_fd(int fd, size_t max, char **out, size_t *len);
 
 /*

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/memfile.h"
 #include "base/packet.h"
 
@@ -38,24 +39,12 @@ int handover_send(int sock, int end)
 	return send_kind(sock, HANDOVER_CHANNEL, end);
 }
 
-static int write_all(int fd, const char *bytes, size_t nr)
-{
-	while (nr) {
-		ssize_t done = write(fd, bytes, nr);
-		if (done <= 0)
-			return done ? -errno : -EIO;
-		bytes += done;
-		nr -= (size_t)done;
-	}
-	return 0;
-}
-
 int handover_send_tls(int sock, const char *cert, const char *key)
 {
 	int fd = memfile_new("sysflame-tls");
 	int err = fd < 0 ? fd
-			 : write_all(fd, cert, strlen(cert) + 1)
-				   ?: write_all(fd, key, strlen(key) + 1);
+			 : file_write_all(fd, cert, strlen(cert) + 1)
+				   ?: file_write_all(fd, key, strlen(key) + 1);
 
 	if (!err && lseek(fd, 0, SEEK_SET))
 		err = -errno;

@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/file.h"
 #include "jvm/attach/inject.h"
 #include "jvm/process/process_root.h"
 #include "proc/capability.h"
@@ -48,17 +49,6 @@ static int check_old(const struct folder *f, const char *name)
 	return S_ISREG(st.st_mode) && st.st_nlink == 1 && is_ours ? 0 : -EEXIST;
 }
 
-static int write_all(int fd, const struct str *text)
-{
-	for (size_t done = 0; done < text->len;) {
-		ssize_t put = write(fd, text->at + done, text->len - done);
-		if (put < 0 && errno != EINTR)
-			return -errno;
-		done += put > 0 ? (size_t)put : 0;
-	}
-	return 0;
-}
-
 static int replace(const struct folder *f, const char *name, const struct str *text)
 {
 	char fresh[WIRE_NONCE_LEN + 16] = ".perf-map-";
@@ -68,7 +58,7 @@ static int replace(const struct folder *f, const char *name, const struct str *t
 		openat(f->fd, fresh, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return -errno;
-	int err = fchmod(fd, 0644) ? -errno : write_all(fd, text);
+	int err = fchmod(fd, 0644) ? -errno : file_write_all(fd, text->at, text->len);
 	if (!err && renameat(f->fd, fresh, f->fd, name))
 		err = -errno;
 	if (err)

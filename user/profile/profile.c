@@ -85,6 +85,18 @@ static void put(const struct finder *f, u64 hash, size_t element)
 	*slot = slot_for(hash, element);
 }
 
+bool node_labels_next(char **rest, char **key, char **value)
+{
+	while ((*key = strsep(rest, ","))) {
+		*value = strchr(*key, '=');
+		if (!*value)
+			continue;
+		*(*value)++ = '\0';
+		return true;
+	}
+	return false;
+}
+
 struct profile *profile_new(void)
 {
 	struct profile *p = profile_new_sharing(frames_new());

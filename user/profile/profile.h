@@ -70,6 +70,11 @@ struct profile {
 	struct profile_index *index;
 };
 
+/*
+ * Cuts the next KEY=VALUE off a copy of node_labels, which it changes. Returns false at the end.
+ */
+bool node_labels_next(char **rest, char **key, char **value);
+
 struct profile *profile_new(void);
 
 /* A profile with frames of a table that others use, too. The table must outlive it. */

@@ -76,7 +76,7 @@ static bool make_pprof(const struct profile *p, const struct event_name *e, stru
 }
 
 /* The labels of a series. Names of labels have letters, digits and _ only. */
-#define SERIES_LABELS 16
+#define SERIES_LABELS 68 /* web_params.labels holds 64 of 4 bytes */
 struct series {
 	char *text; /* of the labels of the node, cut into names and values */
 	Push__Label at[SERIES_LABELS], *list[SERIES_LABELS];
@@ -105,18 +105,14 @@ static bool series_has(const struct series *s, const char *name)
 static void series_add_node(struct series *s, const char *labels)
 {
 	s->text = xstrdup(labels);
-	char *rest = s->text;
+	char *rest = s->text, *key, *value;
 
-	for (char *pair; (pair = strsep(&rest, ","));) {
-		char *value = strchr(pair, '=');
-		if (!value)
-			continue;
-		*value = '\0';
-		for (char *c = pair; *c; c++)
-			if (!isalnum((u8)*c))
+	while (node_labels_next(&rest, &key, &value)) {
+		for (char *c = key; *c; c++)
+			if (!isalnum((u8)*c) || (c == key && isdigit((u8)*c)))
 				*c = '_';
-		if (!series_has(s, pair))
-			series_add(s, pair, value + 1);
+		if (!series_has(s, key))
+			series_add(s, key, value);
 	}
 }
 

@@ -11,22 +11,9 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/file.h"
 
 #define TEMPORARY ".tmp-" /* begin of the name of an incomplete file */
-
-static int write_all(int fd, const u8 *at, size_t nr)
-{
-	while (nr) {
-		ssize_t done = write(fd, at, nr);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -errno;
-		at += done;
-		nr -= (size_t)done;
-	}
-	return fsync(fd) ? -errno : 0;
-}
 
 int file_put(int dir, const char *name, const void *bytes, size_t nr, bool replaces)
 {
@@ -37,7 +24,7 @@ int file_put(int dir, const char *name, const void *bytes, size_t nr, bool repla
 		openat(dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	int err = write_all(fd, bytes, nr);
+	int err = file_write_all(fd, bytes, nr) ?: (fsync(fd) ? -errno : 0);
 	if (!err && renameat2(dir, temporary, dir, name, replaces ? 0 : RENAME_NOREPLACE))
 		err = -errno;
 	if (err)

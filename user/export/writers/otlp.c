@@ -266,19 +266,15 @@ static void add_attribute(struct str *out, const char *key, const char *text, u3
 	pb_add(out, &fields);
 }
 
-/* KEY=VALUE,.. */
 static void add_node_labels(const char *labels, struct str *out)
 {
 	auto_free char *text = xstrdup(labels);
-	char *rest = text;
+	char *rest = text, *key, *value;
 
-	for (char *pair; (pair = strsep(&rest, ","));) {
-		char *value = strchr(pair, '=');
-		if (!value)
-			continue;
-		*value = '\0';
-		add_attribute(out, pair, value + 1, 0);
-	}
+	while (node_labels_next(&rest, &key, &value))
+		if (strcmp(key, "service.name") != 0 &&
+		    strcmp(key, "host.name") != 0) /* are there */
+			add_attribute(out, key, value, 0);
 }
 
 static void add_resource(const struct profile *p, const struct labels *l, struct str *out)
