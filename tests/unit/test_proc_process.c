@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +75,46 @@ static void a_child_has_its_parents_mappings_until_it_executes(void **state)
 	process_exec(processes_newest(all, child), time_boot_ns());
 	assert_int_equal(processes_newest(all, child)->mappings.nr, 0);
 	assert_true(processes_newest(all, parent)->is_jvm);
+	processes_free(all);
+}
+
+/* Maps the start of this program as NAME, executable. */
+static void map_copy(const char *name)
+{
+	char folder[] = "/tmp/sysflame-test-XXXXXX", path[64], text[4096] = "";
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0755);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, sizeof(text)), sizeof(text));
+	assert_true(mmap(NULL, sizeof(text), PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) !=
+		    MAP_FAILED);
+	close(fd);
+	unlink(path);
+	rmdir(folder);
+}
+
+/* Reads a child of this JVM first, so that its parent is read for it. */
+static void a_child_that_is_read_before_it_executes_is_no_jvm(void **state)
+{
+	struct processes *all = processes_new();
+	struct proc_status status;
+
+	map_copy("libjvm.so");
+	pid_t child = fork();
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(proc_status_read(child, &status), 0);
+	struct process *p = processes_get(all, proc_status_id(&status), "");
+	assert_true(p->is_jvm);
+	assert_false(process_is_whole_jvm(p));
+	assert_int_equal(p->jvm.pid, getpid());
+	assert_true(process_is_whole_jvm(processes_newest(all, getpid())));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
 	processes_free(all);
 }
 
@@ -242,6 +286,7 @@ int main(void)
 		cmocka_unit_test(a_scan_finds_this_process_with_its_program),
 		cmocka_unit_test(a_reused_pid_is_another_process),
 		cmocka_unit_test(a_child_has_its_parents_mappings_until_it_executes),
+		cmocka_unit_test(a_child_that_is_read_before_it_executes_is_no_jvm),
 		cmocka_unit_test(a_new_mapping_and_an_exec_change_the_version),
 		cmocka_unit_test(a_kept_name_stays_until_the_next_program),
 		cmocka_unit_test(too_many_new_mappings_are_read_again_instead),

@@ -211,6 +211,27 @@ static void read_mappings(struct process *p)
 	look_for_libjvm(p);
 }
 
+static struct process *add_running(struct processes *all, pid_t pid);
+
+/*
+ * Until its own exec, a fork executes its parent's program with one thread; its first stack began
+ * where the parent's did. A JVM that a JVM started has more threads, and another stack if addresses
+ * are randomized.
+ */
+static void find_forked_jvm(struct process *p, const struct proc_status *status)
+{
+	struct proc_status parent;
+
+	if (!p->is_jvm || !status->start_stack || proc_other_thread(p->id.pid) ||
+	    proc_status_read(status->parent_pid, &parent) ||
+	    parent.start_stack != status->start_stack)
+		return;
+	const struct process *from =
+		processes_find(p->all, proc_status_id(&parent)) ?: add_running(p->all, parent.pid);
+	if (from)
+		be_fork_of(p, from);
+}
+
 /* Reads a running process from /proc; NULL if it is gone. */
 static struct process *add_running(struct processes *all, pid_t pid)
 {
@@ -223,6 +244,7 @@ static struct process *add_running(struct processes *all, pid_t pid)
 	struct process *p = add(all, proc_status_id(&status), status.comm);
 	p->uid = status.uid;
 	read_mappings(p);
+	find_forked_jvm(p, &status);
 	return p;
 }
 
