@@ -155,6 +155,7 @@ lint:
 	$(Q)tests/lint/headers $(filter user/% jvmmap/% bpf/%,$(sources))
 	$(Q)tests/lint/prose
 	$(Q)tests/lint/counters
+	$(Q)tests/lint/licences
 	$(Q)tests/lint/registered $(shell grep -l "^run_tests " tests/*/test_*)
 
 fmt:
