@@ -137,8 +137,6 @@ static void try_subjects(bool publishes, int nr, char **subjects)
 	}
 }
 
-/* --- requests --------------------------------------------------------------------------------- */
-
 /* The second request of REPLAY is the same as the first. */
 static void make_request(const char *fault, const u8 *private_key, struct str *out)
 {

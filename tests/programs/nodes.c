@@ -82,8 +82,6 @@ static void on_signal(int number)
 
 static struct counts counts;
 
-/* --- bytes to the server ---------------------------------------------------------------------- */
-
 static void watch(struct node *n, int op)
 {
 	struct epoll_event e = { .events = EPOLLIN | (n->waits_to_write ? EPOLLOUT : 0),
@@ -175,8 +173,6 @@ static void publish_message(struct node *n, const char *to, const struct fleet_m
 		vec_push(&n->later, l);
 	}
 }
-
-/* --- requests --------------------------------------------------------------------------------- */
 
 /* Instances differ, but not from run to run. */
 static u64 instance_of(const struct node *n)
@@ -322,8 +318,6 @@ static void take_message(struct node *n, const char *reply, const void *bytes, s
 	message_fini(&m);
 }
 
-/* --- the protocol of NATS --------------------------------------------------------------------- */
-
 /* Signs the server's nonce, if nodes have keys. */
 static void add_login(struct node *n, const char *info, struct str *out)
 {
@@ -448,8 +442,6 @@ static void connect_node(struct node *n)
 		watch(n, EPOLL_CTL_ADD);
 }
 
-/* --- time ------------------------------------------------------------------------------------- */
-
 static void send_due(struct node *n, u64 now)
 {
 	for (size_t i = 0; i < n->later.nr; i++) {
@@ -501,8 +493,6 @@ static void serve(void)
 		}
 	}
 }
-
-/* --- the program ------------------------------------------------------------------------------ */
 
 static void make_nodes(void)
 {

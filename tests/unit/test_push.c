@@ -146,8 +146,6 @@ static void wrong_credentials_are_refused_without_showing_them(void **state)
 	assert_int_equal(read_file("", 0640, "otlp=https://host", &c, &why), -EPERM);
 }
 
-/* --- the backlog ------------------------------------------------------------------------------ */
-
 static struct backlog open_backlog(const struct place *at, u64 max_bytes, u64 next)
 {
 	const struct backlog_limits limits = { max_bytes, 60 };
@@ -266,8 +264,6 @@ static void requests_of_another_receiver_are_removed(void **state)
 	remove_place(&at);
 }
 
-/* --- delivery --------------------------------------------------------------------------------- */
-
 /* The receiver always has a fault with the request 0 of a minute, and takes the others. */
 static void answer(struct delivery *d, u64 *now_ns, bool takes_others)
 {
@@ -314,8 +310,6 @@ static void a_request_that_always_fails_does_not_block_the_others(void **state)
 	backlog_close(&d.backlog);
 	remove_place(&p);
 }
-
-/* --- the split -------------------------------------------------------------------------------- */
 
 static void add_weight(struct profile *p, const char *service, const char *leaf, u32 tid, u64 value)
 {

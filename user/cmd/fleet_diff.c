@@ -38,8 +38,6 @@ struct options {
 	const struct format *to; /* NULL: text */
 };
 
-/* --- asking ----------------------------------------------------------------------------------- */
-
 /*
  * The share of the smaller wish, so that both groups take part with the same probability. 0 if
  * --yes is missing.
@@ -83,8 +81,6 @@ static int ask_both(const struct options *o, struct asking *a)
 		controller_choose(a->controllers[i], share);
 	return asking_run(a, CONTROLLER_ENDED);
 }
-
-/* --- the comparison --------------------------------------------------------------------------- */
 
 static struct contrast_side side_of(const struct controller *c, const struct profile *p, u32 type,
 				    bool is_first)
@@ -217,8 +213,6 @@ static int diff(const struct options *o)
 	workers_free(workers);
 	return status;
 }
-
-/* --- options ---------------------------------------------------------------------------------- */
 
 static int usage_error(const char *text)
 {

@@ -205,8 +205,6 @@ int fleet_init_main(int argc, char **argv)
 	return init(&o);
 }
 
-/* --- changes ---------------------------------------------------------------------------------- */
-
 struct change {
 	const char *dir, *name, *role, *namespaces;
 	bool is_person, help;

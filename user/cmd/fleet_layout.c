@@ -36,8 +36,6 @@ static int failed(const char *path, int err)
 	return EXIT_FAILED;
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
-
 static int by_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -83,8 +81,6 @@ int layout_read_nodes(const char *path, struct str *names, size_t *nr)
 	vec_fini(&all);
 	return status;
 }
-
-/* --- files ------------------------------------------------------------------------------------ */
 
 static int make_folder(const char *path)
 {
@@ -169,8 +165,6 @@ static int remove_client(const char *dir, enum rights_kind kind, const char *nam
 	return 0;
 }
 
-/* --- a new folder ----------------------------------------------------------------------------- */
-
 static int write_certificates(const struct layout_options *o, const char *server)
 {
 	struct certificate authority = { 0 }, own = { 0 };
@@ -245,8 +239,6 @@ int layout_write(const struct layout_options *o, const char *names, const u8 *pu
 	err = err ?: write_in(server, "users.conf", true, &users);
 	return err ? failed(o->dir, err) : 0;
 }
-
-/* --- changes ---------------------------------------------------------------------------------- */
 
 /* Reads the lines of all clients, and keeps others from changing them until `lock` is closed. */
 static int read_users(const char *dir, char **text, int *lock)

@@ -439,8 +439,6 @@ void asking_stop_all(struct asking *a, const u8 *id)
 		wait_a_while(a);
 }
 
-/* --- what the user reads ---------------------------------------------------------------------- */
-
 void asking_log_reasons(const struct gather *g)
 {
 	u32 nr = 0;

@@ -63,8 +63,6 @@ static int check(struct options *o)
 	return 0;
 }
 
-/* --- serving ---------------------------------------------------------------------------------- */
-
 struct serving {
 	struct home home;
 	struct listening socket;

@@ -54,8 +54,6 @@ static void on_signal(int number)
 	stopped = 1;
 }
 
-/* --- output ----------------------------------------------------------------------------------- */
-
 static bool is_titles(const char *line, u32 number)
 {
 	static const char end[] = "   METHOD";
@@ -114,8 +112,6 @@ static void show(struct top *t, const struct fleet_hot *h)
 		puts("");
 	fflush(stdout);
 }
-
-/* --- readings --------------------------------------------------------------------------------- */
 
 /* Returns an exit status. */
 static int take_reading(struct top *t)
@@ -234,8 +230,6 @@ static int top(const struct options *o)
 	workers_free(workers);
 	return status ?: o->is_batch ? output_finish() : 0;
 }
-
-/* --- options ---------------------------------------------------------------------------------- */
 
 static int usage_error(const char *text)
 {

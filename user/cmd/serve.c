@@ -71,9 +71,6 @@ static int usage_error(const char *text)
 	return EXIT_USAGE;
 }
 
-/* --- the children ------------------------------------------------------------------------------
- */
-
 static int run_recorder(int control_fd, u64 nr_before, void *ctx)
 {
 	const struct serve *s = ctx;
@@ -206,9 +203,6 @@ static void say_ready(void *ctx)
 		 s->socket.is_loopback ? "" : "; it can be reached from other machines");
 	log_info("the login address: sysflame serve --link --dir %s", s->dir);
 }
-
-/* --- starting ----------------------------------------------------------------------------------
- */
 
 static int check_role(const struct serve *s)
 {

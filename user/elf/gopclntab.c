@@ -57,8 +57,6 @@ static u64 number_at(const struct gopclntab *t, u64 off, size_t len)
 	return cursor_uint(&c, len);
 }
 
-/* --- where the table is ----------------------------------------------------------------------- */
-
 static const struct version *version_of(const u8 *header)
 {
 	u32 magic;
@@ -213,8 +211,6 @@ void gopclntab_free(struct gopclntab *t)
 	free(t->section);
 	free(t);
 }
-
-/* --- functions -------------------------------------------------------------------------------- */
 
 u32 gopclntab_nr(const struct gopclntab *t)
 {

@@ -56,8 +56,6 @@ static void put_text(const struct bus *b, enum bus_packet_kind kind, const char 
 	bus_put(b->client.sock, kind, "", "", text, strlen(text));
 }
 
-/* --- called by the library -------------------------------------------------------------------- */
-
 static void take_message(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *ctx)
 {
 	const struct bus *b = ctx;
@@ -122,8 +120,6 @@ static int64_t delay(natsConnection *nc, int attempts, void *ctx)
 		value = most;
 	return (int64_t)(1000 + value % (most - 999));
 }
-
-/* --- the connection --------------------------------------------------------------------------- */
 
 static char *file_in(const char *dir, const char *name)
 {
@@ -269,8 +265,6 @@ static void subscribe(struct bus *b, const char *subject)
 	b->subjects[b->nr_subjects++].at = sub;
 }
 
-/* --- questions to JetStream ------------------------------------------------------------------- */
-
 static void ask_jetstream(const struct bus_client *c, const u8 *packet, size_t nr)
 {
 	struct bus_parts p;
@@ -303,8 +297,6 @@ static int start_questions(struct bus *b)
 	fcntl(b->questions[1], F_SETFL, O_NONBLOCK);
 	return pthread_create(&thread, NULL, ask_questions, b);
 }
-
-/* --- the process ------------------------------------------------------------------------------ */
 
 static void flush(const struct bus *b)
 {

@@ -67,8 +67,6 @@ static const char *why_not(natsStatus s)
 	}
 }
 
-/* --- streams ---------------------------------------------------------------------------------- */
-
 /*
  * Nobody may change or remove a message. Nodes and people fill the stream by plain publishing; who
  * may create streams makes it, when it is missing.
@@ -107,8 +105,6 @@ static const char *fault_of(const jsStreamConfig *c, enum link_stream i)
 		return "allows deletion: sysflame did not make it";
 	return "";
 }
-
-/* --- nodes last seen -------------------------------------------------------------------------- */
 
 static natsStatus open_bucket(jsCtx *js, bool creates, kvStore **out)
 {
@@ -185,8 +181,6 @@ void bus_list_seen(const struct bus_client *b, const char *node, bool creates)
 	const char *why = why_not(s);
 	bus_put(b->sock, BUS_SEEN_END, "", "", why, strlen(why));
 }
-
-/* --- messages of a stream --------------------------------------------------------------------- */
 
 /* The newest first. Several questions are on their way; the answers have subjects of their own. */
 struct reading {

@@ -62,8 +62,6 @@ int combine_add(struct combine *c, const struct spool_result *r)
 	return c->next.nr_results < MERGE_RESULTS || c->holds ? spool_add(&c->next, r) : -ENOSPC;
 }
 
-/* --- outcomes --------------------------------------------------------------------------------- */
-
 static void add_totals(struct combine *c, const struct merge_outcome *o, u32 outcome)
 {
 	vec_each(t, &o->totals) {
@@ -105,8 +103,6 @@ static void join_outcomes(struct combine *c, const struct combine_lane *lane,
 		}
 	}
 }
-
-/* --- merges ----------------------------------------------------------------------------------- */
 
 static bool is_batch(const struct combine *c)
 {

@@ -98,8 +98,6 @@ static void side_fini(struct side *s)
 	free(s->sums);
 }
 
-/* --- methods ---------------------------------------------------------------------------------- */
-
 static const char *leaf_name(const struct profile *p, node_id node)
 {
 	return frames_get(p->frames, p->nodes.at[node].frame)->name;
@@ -208,8 +206,6 @@ static void choose_methods(struct contrasting *c, size_t max, struct contrast *o
 	free(list);
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
-
 static double mean_of(const struct side *s)
 {
 	double sum = 0;
@@ -263,8 +259,6 @@ void contrast_fini(struct contrast *c)
 		free(m->name);
 	vec_fini(&c->methods);
 }
-
-/* --- texts ------------------------------------------------------------------------------------ */
 
 void contrast_add_change(struct str *out, const struct estimate *e, double factor, const char *unit)
 {

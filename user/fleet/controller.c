@@ -93,8 +93,6 @@ static void publish(void *ctx, const char *subject, const char *reply, const voi
 	c->host->publish(c->host->ctx, subject, reply, bytes, len);
 }
 
-/* --- requests --------------------------------------------------------------------------------- */
-
 static struct fleet_request request_of(const struct controller *c, enum fleet_want want)
 {
 	struct fleet_request r = order_request(&c->order, want);
@@ -146,8 +144,6 @@ static void send_control(struct controller *c, enum message_kind kind)
 	c->alive_ns = c->now_ns;
 }
 
-/* --- results ---------------------------------------------------------------------------------- */
-
 static int deliver(void *ctx, const struct gather_node *n)
 {
 	struct controller *c = ctx;
@@ -162,8 +158,6 @@ static int deliver(void *ctx, const struct gather_node *n)
 
 	return combine_add(&c->combine, &r);
 }
-
-/* --- start and end ---------------------------------------------------------------------------- */
 
 int controller_start(const struct controller_order *o, const struct controller_host *host,
 		     struct controller **out)
@@ -208,8 +202,6 @@ void controller_free(struct controller *c)
 	explicit_bzero(c->secret, sizeof(c->secret));
 	free(c);
 }
-
-/* --- the choice ------------------------------------------------------------------------------- */
 
 double controller_share(const struct controller *c)
 {
@@ -298,8 +290,6 @@ static void end_census(struct controller *c)
 			controller_choose(c, controller_share(c));
 	}
 }
-
-/* --- waves ------------------------------------------------------------------------------------ */
 
 /* Nodes of the waves so far. */
 static u32 nr_asked(const struct controller *c)
@@ -414,8 +404,6 @@ static void step_wave(struct controller *c)
 	else
 		enter(c, CONTROLLER_WATCHES);
 }
-
-/* --- the end ---------------------------------------------------------------------------------- */
 
 static void step_fetch(struct controller *c)
 {

@@ -11,8 +11,6 @@
 #include "fleet/budget.h"
 #include "fleet/selector.h"
 
-/* --- text ------------------------------------------------------------------------------------- */
-
 static bool take_number(const char *value, u64 max, u64 *out)
 {
 	char *end;
@@ -137,8 +135,6 @@ void fleet_policy_print(const struct fleet_policy *p, struct str *out)
 	if (*p->reason)
 		str_addf(out, ",reason=%s", p->reason);
 }
-
-/* --- signatures ------------------------------------------------------------------------------- */
 
 int fleet_policy_sign(const struct fleet_policy *p, const u8 *private_key, struct fleet_signed *out)
 {

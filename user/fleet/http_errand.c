@@ -63,8 +63,6 @@ static void take_profile(void *ctx, const struct fetched *r)
 		end(e, VERDICT_ACCEPT, "", r);
 }
 
-/* --- slices ----------------------------------------------------------------------------------- */
-
 static void add_query(struct str *path, const char *key, const char *value)
 {
 	if (!*value)
@@ -92,8 +90,6 @@ static void start_slices(struct http_errand *e, const struct member_work *w)
 	member_started(e->node->member, e->number, VERDICT_ACCEPT, "");
 	http_fetch(e->node, &r, take_profile, e);
 }
-
-/* --- recordings ------------------------------------------------------------------------------- */
 
 static enum verdict verdict_of(const struct fetched *r)
 {

@@ -80,8 +80,6 @@ bool http_fleet_is_ready(const struct http_fleet *f)
 	return true;
 }
 
-/* --- messages --------------------------------------------------------------------------------- */
-
 /* Its member could not be made: somebody else answers for it, so that the coverage has it. */
 static void answer_for(struct http_node *n, const char *reply, const void *bytes, size_t len)
 {

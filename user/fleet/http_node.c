@@ -32,8 +32,6 @@ static void fail(struct http_node *n, const struct fetched *r)
 	n->is_ready = true;
 }
 
-/* --- member_host ------------------------------------------------------------------------------ */
-
 static u64 host_mono_ns(void *ctx)
 {
 	return time_mono_ns();
@@ -115,8 +113,6 @@ static void become_member(struct http_node *n)
 	n->member = member_new(n->name, labels ? labels + 1 : "", &n->host);
 	n->is_ready = true;
 }
-
-/* --- who it is -------------------------------------------------------------------------------- */
 
 static void add_service(struct http_node *n, const json_t *one)
 {

@@ -50,8 +50,6 @@ void digest(const void *bytes, size_t len, u8 out[FLEET_HASH_LEN])
 		abort();
 }
 
-/* --- the file of keys ------------------------------------------------------------------------- */
-
 static bool take_role(const char *name, enum fleet_role *out)
 {
 	for (int i = 0; i < NR_FLEET_ROLES; i++)
@@ -144,8 +142,6 @@ bool key_has_namespace(const struct fleet_key *k, const char *name)
 	}
 	return false;
 }
-
-/* --- signatures ------------------------------------------------------------------------------- */
 
 static EVP_PKEY *open_private(const u8 *private_key)
 {

@@ -65,8 +65,6 @@ void link_free(struct link *l)
 	free(l);
 }
 
-/* --- packets ---------------------------------------------------------------------------------- */
-
 int link_fd(const struct link *l)
 {
 	return l->sock;

@@ -72,8 +72,6 @@ static struct run *find_number(struct member *n, u32 number)
 	return NULL;
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
-
 /* The start of the id, which `fleet stop` takes, and the rest for people. */
 static void list_runs(const struct member *n, struct fleet_answer *a)
 {
@@ -118,8 +116,6 @@ static void answer(const struct member *n, const struct reply *r, const struct m
 		list_runs(n, a);
 	member_publish_own(n, r->to, &m);
 }
-
-/* --- requests --------------------------------------------------------------------------------- */
 
 static size_t nr_active(const struct member *n)
 {
@@ -321,8 +317,6 @@ static void take_request(struct member *n, const char *reply, const struct fleet
 		start(n, &r, &s, key, reply, &f);
 }
 
-/* --- results ---------------------------------------------------------------------------------- */
-
 void member_started(struct member *n, u32 number, enum verdict v, const char *why)
 {
 	struct run *r = find_number(n, number);
@@ -445,8 +439,6 @@ static void take_get(struct member *n, const char *reply, const struct fleet_get
 	}
 	member_publish(n, reply, &m);
 }
-
-/* --- messages --------------------------------------------------------------------------------- */
 
 /* Otherwise whoever asks could have this node publish anywhere. */
 static bool reply_is_valid(const char *reply)

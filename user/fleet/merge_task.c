@@ -78,8 +78,6 @@ static int read_rest(int fd, u64 at, struct entry *e)
 	return err ?: read_at(fd, &at, e->bytes, e->head.len);
 }
 
-/* --- labels ----------------------------------------------------------------------------------- */
-
 struct marking {
 	const char *node, *node_labels;
 	bool keeps_nodes;
@@ -141,8 +139,6 @@ static void marking_fini(struct marking *m)
 	vec_fini(&m->texts);
 }
 
-/* --- facts ------------------------------------------------------------------------------------ */
-
 /* -EOVERFLOW if a sum would exceed what every format holds; nothing has changed then. */
 static int add_sums(struct merging *m, const struct profile *file)
 {
@@ -200,8 +196,6 @@ static void add_facts(struct profile *p, const struct profile *file, bool is_out
 			     n->value > INT64_MAX - before ? INT64_MAX : before + n->value);
 	}
 }
-
-/* --- results ---------------------------------------------------------------------------------- */
 
 static int read_profile(const struct entry *e, struct profile *out)
 {

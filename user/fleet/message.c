@@ -14,8 +14,6 @@
 
 #define SMALL_MAX (8u << 10) /* bytes of messages that have no profile */
 
-/* --- decoding --------------------------------------------------------------------------------- */
-
 static bool take_text(char *field, size_t size, const char *text)
 {
 	if (!utf8_is_clean(text, size - 1))
@@ -247,8 +245,6 @@ int request_decode(const u8 *bytes, size_t len, struct fleet_request *out)
 	fleet__request__free_unpacked(in, NULL);
 	return is_right ? 0 : -EBADMSG;
 }
-
-/* --- encoding --------------------------------------------------------------------------------- */
 
 static ProtobufCBinaryData bytes_of(const void *at, size_t len)
 {

@@ -208,8 +208,6 @@ u64 delivery_lost(const struct delivery *d)
 	       d->backlog.nr_old + d->backlog.nr_ahead;
 }
 
-/* --- sentences -------------------------------------------------------------------------------- */
-
 static void say(struct str *out, u64 nr, const char *rest)
 {
 	if (nr)

@@ -166,8 +166,6 @@ const char *split_name(const struct split *s, u32 service)
 	return s->groups.at[service].name;
 }
 
-/* --- copying weights -------------------------------------------------------------------------- */
-
 struct copy {
 	const struct profile *from;
 	struct profile *to;
@@ -234,8 +232,6 @@ static u32 copy_type(struct copy *c, u32 type)
 		*own = profile_find_type(c->to, t->name, t->unit) + 1;
 	return (u32)*own - 1;
 }
-
-/* --- a service -------------------------------------------------------------------------------- */
 
 /* Labels with few values: receivers make a series of each combination. */
 static labels_id copy_labels(struct copy *c, labels_id id, const char *service, bool has_ids)
@@ -331,8 +327,6 @@ struct profile *split_service(const struct split *s, u32 service, bool has_ids)
 	count_samples(q);
 	return q;
 }
-
-/* --- an event --------------------------------------------------------------------------------- */
 
 struct profile *split_event(const struct profile *p, const char *name, const char *event)
 {

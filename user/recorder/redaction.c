@@ -123,8 +123,6 @@ void redaction_field(const struct redaction *r, char *field, size_t size)
 		copy_text(field, size, REDACTED);
 }
 
-/* --- a profile -------------------------------------------------------------------------------- */
-
 static void redact_owned(const struct redaction *r, char **text)
 {
 	if (!matches(r, *text))

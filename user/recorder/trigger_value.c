@@ -101,9 +101,6 @@ int trigger_read_jvm(struct node *n, struct process *p, enum trigger_what what,
 	return what == TRIGGER_ALLOC ? read_alloc(n, p, &out->allocated) : 0;
 }
 
-/* --- groups ------------------------------------------------------------------------------------
- */
-
 static int read_file(const char *folder, const char *name, char **out)
 {
 	auto_free char *path = xasprintf("%s/%s", folder, name);

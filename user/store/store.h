@@ -66,8 +66,6 @@ struct store_limits {
 int store_open(int dir, const struct store_limits *limits, struct store **out, struct str *why);
 void store_close(struct store *s);
 
-/* --- profiles --------------------------------------------------------------------------------- */
-
 /* Reserves the number of a new profile. It is kept in DIR/ids, too, if the disk allows it. */
 u64 store_new_id(struct store *s);
 
@@ -118,8 +116,6 @@ int store_delete(struct store *s, u64 id);
 int store_delete_all(struct store *s, u64 *nr, u64 *undo);
 int store_restore_all(struct store *s, u64 undo, u64 *nr);
 int store_restore(struct store *s, u64 id);
-
-/* --- the rest --------------------------------------------------------------------------------- */
 
 /* Deletes, thins and seals files that are due, a few at a time. Call it every second. */
 void store_tick(struct store *s, u64 now_ns);

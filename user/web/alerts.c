@@ -55,8 +55,6 @@ const char *alerts_check(const json_t *o)
 	return "";
 }
 
-/* --- texts of others -------------------------------------------------------------------------- */
-
 /* The alert's own annotation, or else the one common to all alerts. "" if it has neither. */
 static const char *annotation(const json_t *o, const json_t *alert, const char *name)
 {
@@ -99,8 +97,6 @@ static u64 key_of(const char *a, const char *b)
 
 	return siphash(key, text, strlen(text));
 }
-
-/* --- once for each alert ---------------------------------------------------------------------- */
 
 static u64 key_of_alert(const json_t *alert)
 {

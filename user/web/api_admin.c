@@ -12,8 +12,6 @@
 
 #define AUDIT_MAX 500
 
-/* --- settings --------------------------------------------------------------------------------- */
-
 enum setting_type {
 	SETTING_TEXT,   /* of at most `max` bytes */
 	SETTING_TEXTS,  /* a list of at most LINES_MAX such texts */
@@ -199,8 +197,6 @@ void api_set_setting(struct request *q)
 	store_audit(q->service->store, request_who(q), what);
 	reply_json(q, 200, json_object());
 }
-
-/* --- the audit list --------------------------------------------------------------------------- */
 
 void api_audit(struct request *q)
 {

@@ -62,8 +62,6 @@ struct fleet {
 	u64 keys_ns, ticked_ns;
 };
 
-/* --- errands ---------------------------------------------------------------------------------- */
-
 static struct errand *find_errand(struct fleet *f, u32 number)
 {
 	vec_each(e, &f->errands)
@@ -201,8 +199,6 @@ static void fetch_recordings(struct fleet *f)
 			fetch_recording(e);
 	}
 }
-
-/* --- what the node asks of the daemon --------------------------------------------------------- */
 
 static u64 host_mono_ns(void *ctx)
 {
@@ -387,8 +383,6 @@ static void host_audit(void *ctx, const char *person, const char *what)
 	fleet_entries_publish(f->link, "sysflame.v1.audit.node", f->sv->o->fleet->node,
 			      at_ns / NS_PER_MS, person, what);
 }
-
-/* --- the fleet -------------------------------------------------------------------------------- */
 
 /*
  * The keys stay as they are if the file is missing or malformed. The signer of the policy that is

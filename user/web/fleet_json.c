@@ -11,8 +11,6 @@
 #include "fleet/census_text.h"
 #include "fleet/coverage.h"
 
-/* --- a request -------------------------------------------------------------------------------- */
-
 static const char *const phases[] = {
 	[CONTROLLER_CENSUS] = "census",   [CONTROLLER_CHOICE] = "census",
 	[CONTROLLER_RECORDS] = "records", [CONTROLLER_WATCHES] = "watches",
@@ -120,8 +118,6 @@ json_t *fleet_json_request(const struct controller *c)
 			 "error", s.error ?: "", "total", (json_int_t)total, "nr_nodes",
 			 (int)s.nodes->nodes.nr, "nodes", nodes);
 }
-
-/* --- a census --------------------------------------------------------------------------------- */
 
 struct service_count {
 	char *name;

@@ -50,8 +50,6 @@ struct fleet_requests {
 	u64 last_id;
 };
 
-/* --- the host of a controller ----------------------------------------------------------------- */
-
 static u64 host_mono_ns(void *ctx)
 {
 	return time_mono_ns();
@@ -108,8 +106,6 @@ static struct controller_host host_of(struct fleet_requests *all)
 					 .inbox = all->inbox };
 }
 
-/* --- the census ------------------------------------------------------------------------------- */
-
 static void begin_census(struct fleet_requests *all)
 {
 	struct controller_order o = { .want = WANT_CENSUS, .answers_ms = ANSWERS_MS };
@@ -146,8 +142,6 @@ static void step_census(struct fleet_requests *all)
 	ask_seen(all);
 	all->sv->changed |= CHANGED_FLEET;
 }
-
-/* --- requests --------------------------------------------------------------------------------- */
 
 /* A kept_fn. */
 static void kept(void *ctx, int err, u64 id)
@@ -283,8 +277,6 @@ int fleet_requests_stop(struct fleet_requests *all, u64 id)
 	}
 	return -ENOENT;
 }
-
-/* --- the connection --------------------------------------------------------------------------- */
 
 static void take_message(struct fleet_requests *all, const struct link_event *e)
 {
@@ -450,8 +442,6 @@ void fleet_requests_free(struct fleet_requests *all)
 	explicit_bzero(all->private_key, sizeof(all->private_key));
 	free(all);
 }
-
-/* --- what the page shows ---------------------------------------------------------------------- */
 
 static json_t *request_json(const struct asked *r)
 {

@@ -45,9 +45,6 @@ struct push {
 	char why[256];        /* of the last one of these minutes; a phrase */
 };
 
-/* --- making requests ---------------------------------------------------------------------------
- */
-
 /* In the last minutes; later ones are not logged. */
 static bool loses_minutes(const struct push *p)
 {
@@ -169,9 +166,6 @@ static void make_minute(struct push *p)
 	}
 }
 
-/* --- minutes -----------------------------------------------------------------------------------
- */
-
 /* A minute is over when a later slice is there: slices arrive in the order of time. */
 static bool is_over(const struct push *p, u64 now_wall_ns)
 {
@@ -245,9 +239,6 @@ void push_saw_slice(struct push *p, u64 begin_wall_ns)
 	p->seen_ns = begin_wall_ns;
 	p->nr_late += begin_wall_ns / MINUTE_NS < p->next;
 }
-
-/* --- start and end -----------------------------------------------------------------------------
- */
 
 static int open_folder(struct push *p)
 {
@@ -328,9 +319,6 @@ bool push_is_broken(const struct push *p)
 			return true;
 	return false;
 }
-
-/* --- how it goes -------------------------------------------------------------------------------
- */
 
 static void explain(const struct push *p, const struct delivery *d, struct str *out)
 {

@@ -20,8 +20,6 @@
 #define SETTING     "fired"           /* the list, in the store */
 #define PATIENCE_NS (30 * NS_PER_SEC) /* for the slice that runs: 10 s, and its names */
 
-/* --- the list --------------------------------------------------------------------------------- */
-
 static struct fired *find(struct service *sv, u64 number)
 {
 	vec_each(f, &sv->triggered.list)
@@ -123,8 +121,6 @@ static u64 list_add(struct service *sv, const struct control_fired *fired, const
 	vec_push(&t->list, f);
 	return f.number;
 }
-
-/* --- what is kept and recorded ---------------------------------------------------------------- */
 
 /* The slices before a trigger, while they become a profile. */
 struct before {
