@@ -85,6 +85,8 @@ static int set(const struct opt *opt, const char *word, const char *value)
 		*(double *)opt->field = number;
 		return 0;
 	}
+	case OPT_GROUP:
+		break;
 	}
 	return -EINVAL;
 }
@@ -188,13 +190,15 @@ void opt_help(const struct opt *opts, size_t nr_opts)
 	int width = 28; /* of the left column; a longer one pushes its text to the right */
 
 	for (const struct opt *o = opts; o < opts + nr_opts; o++) {
-		int len = o->help ? left_column(o, left, sizeof(left)) : 0;
+		int len = o->help && o->type != OPT_GROUP ? left_column(o, left, sizeof(left)) : 0;
 		if (len > width)
 			width = len < WIDTH_MAX ? len : WIDTH_MAX;
 	}
 	for (const struct opt *o = opts; o < opts + nr_opts; o++) {
 		auto_str struct str line = { 0 };
-		if (!o->help)
+		if (o->type == OPT_GROUP)
+			printf("%s%s:\n", o == opts ? "" : "\n", o->help);
+		if (o->type == OPT_GROUP || !o->help)
 			continue;
 		left_column(o, left, sizeof(left));
 		str_addf(&line, "%-*s  ", width, left);

@@ -15,6 +15,7 @@ enum opt_type {
 	OPT_DOUBLE, /* double *: a decimal number of any sign */
 	OPT_LIST,   /* struct opt_list *: the value is added; the option may be repeated */
 	OPT_PAIRS,  /* struct opt_pairs *: the same for several options, whose order matters */
+	OPT_GROUP,  /* no option: `help` is the heading of those that follow */
 };
 
 struct opt_list {
@@ -41,6 +42,11 @@ struct opt {
 	const char
 		*help; /* a phrase, lower case, no full stop; NULL for an alias that is not shown */
 };
+
+#define OPT_GROUP_OF(heading)                           \
+	{                                               \
+		0, NULL, OPT_GROUP, NULL, NULL, heading \
+	}
 
 /*
  * Reads argv[1..argc) up to the first word that is not an option, or past "--". Returns the index

@@ -12,10 +12,11 @@ static void add_opts(opt_table *t, const struct opt *opts, size_t nr)
 		vec_push(t, opts[i]);
 }
 
-/* Which processes are recorded. */
+/* Which processes, threads and CPUs are recorded. */
 static void add_targets(opt_table *t, struct record_options *o)
 {
 	const struct opt opts[] = {
+		OPT_GROUP_OF("Processes"),
 		{ 'a', "all", OPT_BOOL, &o->all, NULL, "record the whole node (default)" },
 		{ 'p', "pid", OPT_LIST, &o->selected[TARGET_PID], "PID,..",
 		  "record only these processes and their children" },
@@ -44,10 +45,11 @@ static void add_targets(opt_table *t, struct record_options *o)
 	add_opts(t, opts, ARRAY_SIZE(opts));
 }
 
-/* Which events are sampled, and how. */
+/* What is sampled, how often, when, and at which cost. */
 static void add_sampling(opt_table *t, struct record_options *o)
 {
 	const struct opt opts[] = {
+		OPT_GROUP_OF("Events"),
 		{ 'e', "event", OPT_PAIRS, &o->event_words, "EVENT,..",
 		  "sample these: cpu, offcpu, wall, ..; sysflame events lists all" },
 		{ 0, "filter", OPT_PAIRS, &o->event_words, "EXPR",
@@ -60,12 +62,6 @@ static void add_sampling(opt_table *t, struct record_options *o)
 		  "instead of -F: take a sample every N events or hits" },
 		{ 0, "offcpu-min", OPT_DOUBLE, &o->offcpu_min_ms, "MS",
 		  "record every wait of at least MS, sample shorter ones (1)" },
-		{ 0, "nativemem-interval", OPT_STRING, &o->nativemem_interval, "BYTES",
-		  "nativemem: take a sample every BYTES (512k)" },
-		{ 0, "leaks", OPT_DOUBLE, &o->leak_age_s, "SEC",
-		  "nativemem: keep only memory older than SEC that was not freed" },
-		{ 0, "reserved", OPT_BOOL, &o->reserved, NULL,
-		  "with --leaks: keep memory that JVMs and threads reserve, too" },
 		{ 0, "lock-min", OPT_DOUBLE, &o->lock_min_ms, "MS",
 		  "record every wait for a lock of at least MS, sample shorter ones (1)" },
 		{ 0, "alloc-interval", OPT_STRING, &o->alloc_interval, "BYTES",
@@ -74,6 +70,15 @@ static void add_sampling(opt_table *t, struct record_options *o)
 		  "alloc: keep only objects that are reachable at the end" },
 		{ 0, "gc", OPT_BOOL, &o->collect, NULL,
 		  "with --live: run a full garbage collection before the end" },
+		{ 0, "nativemem-interval", OPT_STRING, &o->nativemem_interval, "BYTES",
+		  "nativemem: take a sample every BYTES (512k)" },
+		{ 0, "leaks", OPT_DOUBLE, &o->leak_age_s, "SEC",
+		  "nativemem: keep only memory older than SEC that was not freed" },
+		{ 0, "reserved", OPT_BOOL, &o->reserved, NULL,
+		  "with --leaks: keep memory that JVMs and threads reserve, too" },
+		OPT_GROUP_OF("Time"),
+		{ 'd', "duration", OPT_DOUBLE, &o->duration_s, "SEC",
+		  "record for SEC seconds; 0: until Ctrl-C (default)" },
 		{ 0, "begin-function", OPT_STRING, &o->begin, "FUNCTION",
 		  "sample a process only after it enters FUNCTION" },
 		{ 0, "begin", OPT_STRING, &o->begin, "FUNCTION", NULL },
@@ -83,8 +88,7 @@ static void add_sampling(opt_table *t, struct record_options *o)
 		{ 0, "time-to-safepoint", OPT_BOOL, &o->ttsp, NULL,
 		  "sample a JVM only while it stops its threads at a safepoint" },
 		{ 0, "ttsp", OPT_BOOL, &o->ttsp, NULL, NULL },
-		{ 'd', "duration", OPT_DOUBLE, &o->duration_s, "SEC",
-		  "record for SEC seconds; 0: until Ctrl-C (default)" },
+		OPT_GROUP_OF("Agent and cost"),
 		{ 0, "agent", OPT_STRING, &o->agent_name, "WHEN",
 		  "attach the agent to JVMs: auto, never, always (fail without it)" },
 		{ 0, "agent-path", OPT_STRING, &o->agent_path, "FILE", "path of libjvmmap.so" },
@@ -100,10 +104,11 @@ static void add_sampling(opt_table *t, struct record_options *o)
 	add_opts(t, opts, ARRAY_SIZE(opts));
 }
 
-/* What the profile holds, and where it is written. */
+/* Where the profile is written, and what it holds. */
 static void add_output(opt_table *t, struct record_options *o)
 {
 	const struct opt opts[] = {
+		OPT_GROUP_OF("Output"),
 		OUTPUT_OPT(&o->output),
 		{ 0, "format", OPT_STRING, &o->format_name, "F",
 		  "html, svg, .. (default: by FILE's extension)" },
@@ -114,12 +119,13 @@ static void add_output(opt_table *t, struct record_options *o)
 		  "with --loop: remove all but the last N files" },
 		{ 0, "open", OPT_BOOL, &o->open, NULL,
 		  "open the page in the browser of the user who called sudo" },
+		{ 0, "timeline", OPT_BOOL, &o->timeline, NULL,
+		  "keep time in slots of 10 ms; the page shows it and compares ranges" },
+		OPT_GROUP_OF("Stacks and names"),
 		{ 0, "by", OPT_STRING, &o->by, "LEVEL,..",
 		  "levels under the root: process (default), thread, container, pod, host; none" },
 		{ 0, "per-thread", OPT_BOOL, &o->by_thread, NULL, "add a level for each thread" },
 		{ 0, "threads", OPT_BOOL, &o->by_thread, NULL, NULL },
-		{ 0, "timeline", OPT_BOOL, &o->timeline, NULL,
-		  "keep time in slots of 10 ms; the page shows it and compares ranges" },
 		RAW_NAMES_OPT(&o->raw_names),
 		TRANSFORM_OPT(&o->transform_words),
 		STACK_OPTS(&o->stacks),
@@ -127,6 +133,7 @@ static void add_output(opt_table *t, struct record_options *o)
 		  "add a frame for each line of a Java method" },
 		{ 0, "sig", OPT_BOOL, &o->signatures, NULL,
 		  "add its signature to the name of each Java method" },
+		OPT_GROUP_OF("Messages"),
 		{ 'q', "quiet", OPT_BOOL, &o->quiet, NULL,
 		  "print no live line, no summary and no warning" },
 		{ 'v', "verbose", OPT_BOOL, &o->verbose, NULL, "log more" },

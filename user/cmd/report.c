@@ -221,12 +221,16 @@ static int check(const struct options *o, int nr_inputs)
 static int parse_and_report(struct options *o, int argc, char **argv)
 {
 	const struct opt opts[] = {
+		OPT_GROUP_OF("Output"),
 		OUTPUT_OPT(&o->output),
 		FORMAT_OPT(&o->format),
 		FORCE_OPT(&o->force),
+		{ 0, "top", OPT_INT, &o->top, "N", "print the N hottest methods (20)" },
+		{ 0, "tree", OPT_BOOL, &o->tree, NULL, "print the call tree" },
 		{ 0, "title", OPT_STRING, &o->title, "TEXT", "set the profile's title" },
 		{ 0, "event", OPT_STRING, &o->event, "NAME",
 		  "show this event first; NAME/UNIT if the name is not unique" },
+		OPT_GROUP_OF("Stacks and names"),
 		RAW_NAMES_OPT(&o->raw_names),
 		{ 0, "split", OPT_STRING, &o->split, "BY",
 		  "add a level: process, thread, container, .. or tier" },
@@ -238,8 +242,7 @@ static int parse_and_report(struct options *o, int argc, char **argv)
 		  "JFR: add its signature to the name of each Java method" },
 		{ 0, "source-path", OPT_STRING, &o->source_path, "DIR[:DIR..]",
 		  "show the text of lines in the page, from sources below DIR" },
-		{ 0, "top", OPT_INT, &o->top, "N", "print the N hottest methods (20)" },
-		{ 0, "tree", OPT_BOOL, &o->tree, NULL, "print the call tree" },
+		OPT_GROUP_OF("Messages"),
 		{ 'q', "quiet", OPT_BOOL, &o->quiet, NULL, "show no progress on the terminal" },
 		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this help" },
 	};
