@@ -78,7 +78,7 @@ static void a_child_has_its_parents_mappings_until_it_executes(void **state)
 	processes_free(all);
 }
 
-/* Maps the start of this program as NAME, executable. */
+/* Maps a page of zeros, executable, from a file NAME. */
 static void map_copy(const char *name)
 {
 	char folder[] = "/tmp/sysflame-test-XXXXXX", path[64], text[4096] = "";

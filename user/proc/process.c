@@ -20,6 +20,7 @@
 
 #define CONTAINER_HOLDS_NS (2 * NS_PER_SEC) /* after that the process may have been moved */
 #define LEFT_OUT_HOLDS_NS  (5 * NS_PER_SEC) /* to find no room takes as long as to find some */
+#define FORKS_MAX          8    /* forks of forks of a JVM, none of which executed a program */
 #define MAPPINGS_UNREAD    4096 /* mappings added since the last read, besides as many as it had */
 
 struct processes {
@@ -211,29 +212,31 @@ static void read_mappings(struct process *p)
 	look_for_libjvm(p);
 }
 
-static struct process *add_running(struct processes *all, pid_t pid);
+static struct process *add_running(struct processes *all, pid_t pid, u32 nr_forks);
 
 /*
  * Until its own exec, a fork executes its parent's program with one thread; its first stack began
  * where the parent's did. A JVM that a JVM started has more threads, and another stack if addresses
- * are randomized.
+ * are randomized. A user's chain of forks is followed for `nr_forks` only.
  */
-static void find_forked_jvm(struct process *p, const struct proc_status *status)
+static void find_forked_jvm(struct process *p, const struct proc_status *status, u32 nr_forks)
 {
 	struct proc_status parent;
 
-	if (!p->is_jvm || !status->start_stack || proc_other_thread(p->id.pid) ||
+	if (!p->is_jvm || !status->start_stack || status->nr_threads != 1 ||
 	    proc_status_read(status->parent_pid, &parent) ||
 	    parent.start_stack != status->start_stack)
 		return;
-	const struct process *from =
-		processes_find(p->all, proc_status_id(&parent)) ?: add_running(p->all, parent.pid);
+	const struct process *from = processes_find(p->all, proc_status_id(&parent));
+	if (!from && nr_forks)
+		from = add_running(p->all, parent.pid, nr_forks - 1);
 	if (from)
 		be_fork_of(p, from);
 }
 
-/* Reads a running process from /proc; NULL if it is gone. */
-static struct process *add_running(struct processes *all, pid_t pid)
+/* Reads a running process from /proc, and up to `nr_forks` JVMs that forked it. NULL if it is gone.
+ */
+static struct process *add_running(struct processes *all, pid_t pid, u32 nr_forks)
 {
 	struct proc_status status;
 
@@ -244,7 +247,7 @@ static struct process *add_running(struct processes *all, pid_t pid)
 	struct process *p = add(all, proc_status_id(&status), status.comm);
 	p->uid = status.uid;
 	read_mappings(p);
-	find_forked_jvm(p, &status);
+	find_forked_jvm(p, &status, nr_forks);
 	return p;
 }
 
@@ -257,7 +260,7 @@ int processes_scan(struct processes *all)
 	int nr = 0;
 	for (struct dirent *e; (e = readdir(proc));) {
 		pid_t pid = atoi(e->d_name);
-		if (pid > 0 && add_running(all, pid))
+		if (pid > 0 && add_running(all, pid, FORKS_MAX))
 			nr++;
 	}
 	return nr;
@@ -268,7 +271,7 @@ struct process *processes_get(struct processes *all, struct process_id id, const
 	struct process *p = processes_find(all, id);
 
 	if (!p) {
-		p = add_running(all, id.pid);
+		p = add_running(all, id.pid, FORKS_MAX);
 		if (p && !process_id_same(p->id, id))
 			p = NULL;
 	}

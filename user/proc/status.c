@@ -109,6 +109,8 @@ int proc_status_parse(const char *status, const char *stat, struct proc_status *
 		return err;
 
 	parse_mask(status, "CapPrm", &s.permitted);
+	const char *threads = find_field(status, "Threads");
+	s.nr_threads = threads ? (u32)strtoul(threads, NULL, 10) : 0;
 	const char *tgid = find_field(status, "Tgid");
 	s.tgid = tgid ? (pid_t)atoi(tgid) : s.pid;
 	/* Kernels without CONFIG_PID_NS do not print NStgid. */

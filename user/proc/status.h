@@ -15,6 +15,7 @@ struct proc_status {
 	char state;                 /* 'R', 'S', 'D', 'T', 't', 'Z', ... of the main thread */
 	u64 sigcgt, sigign, shdpnd; /* bit n - 1 stands for signal n */
 	u64 permitted;              /* capabilities */
+	u32 nr_threads;
 	bool is_kernel_thread;
 	u64 start_stack; /* sp at which its first thread began; 0 if the kernel hides it */
 	u64 start_ns; /* CLOCK_BOOTTIME, rounded down to PROC_TICK_NS; the same for every reader */
