@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stands in for libraries of which Debian has no archive for a static link: libnats, what libcurl
- * needs, and p11-kit below GnuTLS, which libmicrohttpd refers to. TLS fails then; serve and fleet
- * say so before.
+ * needs, p11-kit below GnuTLS, which libmicrohttpd refers to, and libeu below the libelf of Debian
+ * 13. TLS fails then; serve and fleet say so before.
  */
 #include <stdlib.h>
 
@@ -42,6 +42,12 @@ void *(*gnutls_malloc)(size_t) = malloc;
 	{                 \
 		return -1; \
 	}
+
+/* Of elf_getdata_rawchunk, which neither libbpf nor sysflame calls, and which fails then. */
+HARMLESS(eu_search_tree_init)
+HARMLESS(eu_search_tree_fini)
+HARMLESS(eu_tsearch)
+HARMLESS(eu_tdelete)
 
 HARMLESS(gnutls_global_init) /* libmicrohttpd calls both always */
 HARMLESS(gnutls_global_deinit)

@@ -139,6 +139,15 @@ struct table {
 	u8 source;
 };
 
+/* NULL if unknown: objcopy removes sections without correcting the numbers in .dynsym. */
+static const struct elf_section *section_of(const struct table *t, const Elf64_Sym *sym)
+{
+	const struct elf_section *s =
+		sym->st_shndx < t->nr_sections ? &t->sections[sym->st_shndx] : NULL;
+
+	return s && sym->st_value >= s->vaddr && sym->st_value - s->vaddr < s->size ? s : NULL;
+}
+
 static bool add_symbol(struct builder *b, const struct table *t, const Elf64_Sym *sym)
 {
 	struct entry e = { .addr = sym->st_value + t->shift, .source = t->source };
@@ -148,15 +157,11 @@ static bool add_symbol(struct builder *b, const struct table *t, const Elf64_Sym
 	if ((type != STT_FUNC && type != STT_NOTYPE) || sym->st_shndx == SHN_UNDEF ||
 	    sym->st_name >= b->strings_len[t->source])
 		return true;
-	if (sym->st_shndx < t->nr_sections) {
-		const struct elf_section *s = &t->sections[sym->st_shndx];
-		if (!(s->flags & SHF_EXECINSTR))
-			return true;
-		if (sym->st_value >= s->vaddr && sym->st_value - s->vaddr < s->size)
-			section_rest = s->size - (sym->st_value - s->vaddr);
-	} else if (type == STT_NOTYPE) {
+	const struct elf_section *in = section_of(t, sym);
+	if (in ? !(in->flags & SHF_EXECINSTR) : type == STT_NOTYPE)
 		return true;
-	}
+	if (in)
+		section_rest = in->size - (sym->st_value - in->vaddr);
 	if (is_assemblers(b->strings[t->source] + sym->st_name))
 		return true;
 	e.class = type == STT_NOTYPE  ? CLASS_LABEL
