@@ -109,9 +109,10 @@ within() {
 	[ "$3" -ge "$1" ] && [ "$3" -le "$2" ] || fail "$4: $3, not $1..$2"
 }
 
-# start COMMAND..: starts a program in the background and sets PID. It is killed when the test ends.
+# start COMMAND..: starts a program in the background and sets PID. It is killed when the test ends. Without the
+# redirection, bash gives it /dev/null even where the caller redirects its input.
 start() {
-	"$@" &
+	"$@" <&0 &
 	PID=$!
 	echo "$PID $(start_of $PID)" >>"$TAP_PIDS"
 }
