@@ -53,8 +53,16 @@ void inbox_sort(struct inbox *in);
 
 /*
  * Sorts `in` and moves its items to `turn`, which is empty, except those from `end_ns` on. These
- * are held for one more turn: rings are read one after the other, so that items of another ring and
- * of an earlier time may still arrive. A process's samples before its exec are an example.
+ * are held for one more turn. Rings are read one after the other, so that the record of an exec may
+ * be here before a sample that is older:
+ *
+ *   100  the turn begins; the ring of the samples is read
+ *   110  `sh` is sampled: the sample waits in its ring
+ *   120  the process executes `java`: a record in the node's ring
+ *   130  the node's ring is read; it has the exec
+ *
+ * If the exec were applied in this turn, the sample of 110 would be named `java` in the next one.
+ * With `end_ns` = 100 both are applied in the next turn, sorted by time.
  */
 void inbox_begin_turn(struct inbox *in, u64 end_ns, struct inbox *turn);
 
