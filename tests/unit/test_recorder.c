@@ -135,15 +135,21 @@ static void await(const struct world *w, enum control_kind kind, struct control_
 	}
 }
 
-static void ask(const struct world *w, u32 id, const char *events, u32 hz, u32 seconds)
+static void ask_for(const struct world *w, u32 id, const char *comm, const char *events, u32 hz,
+		    u32 seconds)
 {
 	struct control_message m = { .kind = CONTROL_START };
 
 	m.start = (struct control_start){ .id = id, .rate_hz = hz, .duration_s = seconds };
 	m.start.target = CONTROL_TARGET_COMM;
 	channel_text(m.start.events, sizeof(m.start.events), events);
-	channel_text(m.start.target_text, sizeof(m.start.target_text), "recorder_load");
+	channel_text(m.start.target_text, sizeof(m.start.target_text), comm);
 	assert_int_equal(channel_send(w->channel, &m, -1), 0);
+}
+
+static void ask(const struct world *w, u32 id, const char *events, u32 hz, u32 seconds)
+{
+	ask_for(w, id, "recorder_load", events, hz, seconds);
 }
 
 /* Reads the profile in a part. The caller frees it. */
@@ -262,6 +268,57 @@ static void what_the_configuration_forbids_is_refused(void **state)
 	expect_refusal(w, 23, -EPERM, "allow = tracepoint");
 	ask(w, 24, "no-such-event", 99, 5);
 	expect_refusal(w, 24, -ENOENT, "no-such-event");
+}
+
+static void a_short_recording_of_nothing_is_refused(void **state)
+{
+	struct world *w = *state;
+
+	if (!w)
+		skip_because("it needs root");
+	ask_for(w, 25, "recorder_none", "cpu", 99, 1);
+	expect_refusal(w, 25, -ESRCH, "No process is called recorder_none. None came within 1 s.");
+}
+
+/* Waits for a byte, takes the name and sleeps. */
+static pid_t start_sleeper(const char *comm, int pipe_fd)
+{
+	pid_t child = fork();
+	char c;
+
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (read(pipe_fd, &c, 1) == 1)
+			prctl(PR_SET_NAME, comm);
+		for (;;)
+			pause();
+	}
+	return child;
+}
+
+static void a_sleeping_process_that_takes_the_name_is_a_target(void **state)
+{
+	struct world *w = *state;
+	static struct control_message m;
+	int ends[2], fd;
+
+	if (!w)
+		skip_because("it needs root");
+	assert_int_equal(pipe(ends), 0);
+	pid_t sleeper = start_sleeper("recorder_late", ends[0]);
+	ask_for(w, 26, "recorder_late", "cpu", 99, 60);
+	usleep(1500000); /* the recording has looked for targets */
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	await(w, CONTROL_STATE, &m, &fd); /* none comes before a target */
+	assert_int_equal(m.state.id, 26);
+	m = (struct control_message){ .kind = CONTROL_DISCARD, .id = { .id = 26 } };
+	assert_int_equal(channel_send(w->channel, &m, -1), 0);
+	await(w, CONTROL_ENDED, &m, &fd);
+	assert_int_equal(m.ended.err, -ECANCELED);
+	kill(sleeper, SIGKILL);
+	waitpid(sleeper, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
 }
 
 static void more_recordings_than_allowed_are_refused(void **state)
@@ -387,6 +444,8 @@ int main(void)
 		cmocka_unit_test(it_says_what_it_can),
 		cmocka_unit_test(a_recording_arrives_in_parts),
 		cmocka_unit_test(what_the_configuration_forbids_is_refused),
+		cmocka_unit_test(a_short_recording_of_nothing_is_refused),
+		cmocka_unit_test(a_sleeping_process_that_takes_the_name_is_a_target),
 		cmocka_unit_test(more_recordings_than_allowed_are_refused),
 		cmocka_unit_test(slices_have_services_and_time),
 		cmocka_unit_test(a_new_web_process_starts_afresh),

@@ -42,10 +42,14 @@ async function end(signal = 'SIGTERM') {
 
 process.on('exit', () => daemon && daemon.exitCode === null && daemon.kill('SIGKILL'));
 
-async function api(method, what, body) {
+async function call(method, what, body) {
 	const response = await fetch(`${address}/api/v1/${what}`, { method, headers: { Authorization: `Bearer ${token()}` }, body });
-	const text = await response.text();
-	check(response.ok, `${method} ${what}: ${response.status} ${text}`);
+	return { ok: response.ok, status: response.status, text: await response.text() };
+}
+
+async function api(method, what, body) {
+	const { ok, status, text } = await call(method, what, body);
+	check(ok, `${method} ${what}: ${status} ${text}`);
 	return JSON.parse(text);
 }
 
@@ -91,4 +95,4 @@ async function act(page, name, what) {
 	await row(page, name).locator('.menu').getByText(what, { exact: true }).click();
 }
 
-module.exports = { PREFIX, act, api, begin, daemonPid: () => daemon.pid, end, eventually, leave, link, listed, row, store, token, upload, visit };
+module.exports = { PREFIX, act, api, begin, call, daemonPid: () => daemon.pid, end, eventually, leave, link, listed, row, store, token, upload, visit };

@@ -149,10 +149,16 @@ void recording_step(struct recording *r)
 		r->settled_ns = settled(r);
 }
 
+/*
+ * The kernel selects at each sample. A process that becomes a target without fork or exec and then
+ * waits is found by a look only: for the probes of its files, or to know that there is a target.
+ */
 void recording_follow(struct recording *r)
 {
+	const struct targets *t = r->options.targets;
+
 	samples_judge_ended(&r->samples);
 	targets_follow(r->options.targets);
-	r->has_new_targets =
-		sources_are_placed(r->sources) && targets_may_change(r->options.targets);
+	r->has_new_targets = targets_may_change(t) &&
+			     (sources_are_placed(r->sources) || !targets_have_matched(t));
 }

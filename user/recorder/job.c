@@ -34,7 +34,6 @@ struct job {
 	u64 started_ns;
 	enum control_target target;
 	char *target_text;
-	bool has_no_target;
 	bool is_discarded, is_stopped, is_cut;
 	bool has_one_part; /* its samples have no time: --live, --leaks */
 	struct str why;    /* warnings and errors */
@@ -118,7 +117,6 @@ static int start(struct job *j, struct node *n, const struct conf *c, const stru
 
 	if (err)
 		return err;
-	j->cut_ns = j->started_ns = time_mono_ns();
 	j->target = w->target;
 	j->target_text = xstrdup(w->target_text);
 	j->duration_ns = (w->duration_s ?: c->max_duration_s) * NS_PER_SEC;
@@ -135,6 +133,7 @@ static int start(struct job *j, struct node *n, const struct conf *c, const stru
 	log_keep(&j->why);
 	err = recording_start(j->recording);
 	log_keep(NULL);
+	j->cut_ns = j->started_ns = time_mono_ns(); /* without the time to load the programs */
 	return err;
 }
 
@@ -259,8 +258,9 @@ static void send_part(struct job *j, struct cut *c)
 }
 
 /*
- * Before it has a target, a recording is neither cut nor reported: nobody knows it yet. A recording
- * of all waits for the first process in the group of --within.
+ * Before it has a target, a recording is neither cut nor reported, because its caller still waits
+ * for the answer. A recording of the node needs none: its only selector may be --within, and the
+ * group of that may still be empty.
  */
 static bool has_target(const struct job *j)
 {
@@ -269,28 +269,30 @@ static bool has_target(const struct job *j)
 }
 
 /* A typing error in a name is answered now, not by an empty profile in an hour. */
-static void look_for_target(struct job *j, u64 now_ns)
+static bool is_without_target(struct job *j, u64 now_ns)
 {
-	static const char *const texts[NR_CONTROL_TARGETS] = {
-		[CONTROL_TARGET_PID] = "There is no process %s.",
-		[CONTROL_TARGET_COMM] = "No process is called %s.",
-		[CONTROL_TARGET_USER] = "No process runs as the user %s.",
-		[CONTROL_TARGET_JVMS] = "No JVM runs on this node.",
-		[CONTROL_TARGET_CGROUP] = "No process is in a control group %s.",
-		[CONTROL_TARGET_CONTAINER] = "No process is in a container %s.",
-		[CONTROL_TARGET_POD] = "No process is in a pod %s.",
+	static const struct {
+		const char *before, *after; /* the name; NULL: without it */
+	} texts[NR_CONTROL_TARGETS] = {
+		[CONTROL_TARGET_NODE] = { "", NULL }, /* has_target */
+		[CONTROL_TARGET_PID] = { "There is no process ", "." },
+		[CONTROL_TARGET_COMM] = { "No process is called ", "." },
+		[CONTROL_TARGET_USER] = { "No process runs as the user ", "." },
+		[CONTROL_TARGET_JVMS] = { "No JVM runs on this node.", NULL },
+		[CONTROL_TARGET_CGROUP] = { "No process is in a control group ", "." },
+		[CONTROL_TARGET_CONTAINER] = { "No process is in a container ", "." },
+		[CONTROL_TARGET_POD] = { "No process is in a pod ", "." },
 	};
+	u64 wait_ns = j->duration_ns < TARGET_NS ? j->duration_ns : TARGET_NS;
 
-	if (j->is_stopped || has_target(j) || now_ns - j->started_ns < TARGET_NS)
-		return;
-	const char *text = texts[j->target] ?: "";
-	size_t before = strcspn(text, "%");
+	if (j->is_stopped || has_target(j) || now_ns - j->started_ns < wait_ns)
+		return false;
+	const char *after = texts[j->target].after;
 	str_clear(&j->why);
-	str_addf(&j->why, "%.*s%s%s", (int)before, text, text[before] ? j->target_text : "",
-		 text[before] ? text + before + 2 : "");
-	str_add(&j->why, " None came within 5 s.");
-	j->has_no_target = true;
-	job_stop(j);
+	str_addf(&j->why, "%s%s%s None came within %llu s.", texts[j->target].before,
+		 after ? j->target_text : "", after ?: "",
+		 (unsigned long long)(wait_ns / NS_PER_SEC));
+	return true;
 }
 
 static void cut_in_time(struct job *j, u64 now_ns)
@@ -310,7 +312,10 @@ bool job_tick(struct job *j, u64 now_ns)
 	enum recording_state state = recording_state(j->recording);
 	struct cut *c;
 
-	look_for_target(j, now_ns);
+	if (is_without_target(j, now_ns)) {
+		send_ended(j, -ESRCH);
+		return true;
+	}
 	if (state == RECORDING_BEGINS || !has_target(j))
 		j->cut_ns = now_ns;
 	if (state == RECORDING_RUNS && !j->is_stopped)
@@ -319,7 +324,7 @@ bool job_tick(struct job *j, u64 now_ns)
 					targets_have_ended(j->targets)))
 		job_stop(j);
 	while ((c = recording_take_cut(j->recording, j->sink))) {
-		if (!j->is_discarded && !j->has_no_target)
+		if (!j->is_discarded)
 			send_part(j, c);
 		cut_free(c);
 	}
@@ -329,9 +334,7 @@ bool job_tick(struct job *j, u64 now_ns)
 	}
 	if (state != RECORDING_DONE)
 		return false;
-	send_ended(j, j->is_discarded    ? -ECANCELED
-		      : j->has_no_target ? -ESRCH
-					 : recording_error(j->recording));
+	send_ended(j, j->is_discarded ? -ECANCELED : recording_error(j->recording));
 	return true;
 }
 

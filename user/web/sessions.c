@@ -14,7 +14,7 @@
 #include "control/channel.h"
 #include "web/service.h"
 
-#define ANSWER_NS   (8 * NS_PER_SEC)  /* the recorder refuses within this time */
+#define ANSWER_NS   (30 * NS_PER_SEC) /* the recorder answers before, or is restarted */
 #define ENDING_NS   (30 * NS_PER_SEC) /* from STOP to ENDED */
 #define ORPHANS_MAX 256
 #define RUNNING_KEY "running" /* the setting with the facts of recordings that run */
