@@ -98,6 +98,24 @@ static void lists_are_newest_first_in_pages_and_by_words(void **state)
 	remove_place(&p);
 }
 
+static void profiles_without_their_file_are_not_restored(void **state)
+{
+	struct place p = new_place();
+	struct store *s = open_store(&p);
+	u64 lost = add_profile(s, "lost"), nr, undo;
+	auto_free char *file = xasprintf(
+		"%s/profiles/20251120_120000-%d-cpu_alloc-checkout_7_prod.sflm", p.path, (int)lost);
+
+	add_profile(s, "there");
+	assert_int_equal(store_delete_all(s, &nr, &undo), 0);
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(store_restore_all(s, undo, &nr), 0);
+	assert_int_equal(nr, 1);
+	assert_int_equal(nr_listed(s, ""), 1);
+	store_close(s);
+	remove_place(&p);
+}
+
 static void a_deleted_profile_can_be_restored_for_a_while(void **state)
 {
 	struct place p = new_place();
@@ -115,6 +133,7 @@ static void a_deleted_profile_can_be_restored_for_a_while(void **state)
 	assert_int_equal(store_restore_all(s, undo, &nr), -ENOENT);
 	assert_int_equal(store_restore_all(s, 0, &nr), -ENOENT);
 	assert_int_equal(store_delete_all(s, &nr, &undo), 0);
+	assert_int_equal(nr, 2);
 	store_tick(s, now + STORE_UNDO_NS / 2);
 	assert_int_equal(store_restore(s, kept), 0);
 	store_tick(s, now + 2 * STORE_UNDO_NS);
@@ -408,6 +427,7 @@ int main(void)
 		cmocka_unit_test(a_failed_recording_is_listed_without_a_file),
 		cmocka_unit_test(ids_ascend_and_are_never_used_again),
 		cmocka_unit_test(lists_are_newest_first_in_pages_and_by_words),
+		cmocka_unit_test(profiles_without_their_file_are_not_restored),
 		cmocka_unit_test(a_deleted_profile_can_be_restored_for_a_while),
 		cmocka_unit_test(a_lost_or_damaged_index_is_made_from_the_files),
 		cmocka_unit_test(a_read_error_does_not_discard_the_index),

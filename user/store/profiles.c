@@ -329,18 +329,6 @@ int store_delete_all(struct store *s, u64 *nr, u64 *undo)
 	return 0;
 }
 
-int store_restore_all(struct store *s, u64 undo, u64 *nr)
-{
-	int err = undo ? index_run(s->db, "UPDATE profiles SET deleted_ns = 0 WHERE deleted_ns = ?",
-				   "i", undo)
-		       : -ENOENT;
-
-	if (err)
-		return err;
-	*nr = (u64)sqlite3_changes(s->db);
-	return *nr ? 0 : -ENOENT;
-}
-
 int store_restore(struct store *s, u64 id)
 {
 	auto_free char *file = file_of(s, id);
@@ -354,6 +342,23 @@ int store_restore(struct store *s, u64 id)
 					"UPDATE profiles SET deleted_ns = 0"
 					" WHERE id = ? AND deleted_ns > 0",
 					"i", id));
+}
+
+int store_restore_all(struct store *s, u64 undo, u64 *nr)
+{
+	u64 id = 0, nr_back = 0;
+
+	while (undo && (id = index_number(s->db,
+					  "SELECT min(id) FROM profiles WHERE deleted_ns = ?"
+					  " AND id > ?",
+					  "ii", undo, id))) {
+		int err = store_restore(s, id);
+		if (err && err != -ENOENT) /* one whose file is missing stays deleted */
+			return err;
+		nr_back += !err;
+	}
+	*nr = nr_back;
+	return nr_back ? 0 : -ENOENT;
 }
 
 int profiles_forget(struct store *s, u64 id)

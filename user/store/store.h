@@ -110,10 +110,12 @@ int store_set_summary(struct store *s, u64 id, const char *json, u64 total, cons
 int store_delete(struct store *s, u64 id);
 
 /*
- * Those that are not pinned. *undo is for store_restore_all; 0: on a full disk they are gone.
- * -ENOENT if none of them can be restored any more.
+ * Those that are not pinned. *undo is for store_restore_all; 0 if there were none, or if they are
+ * gone, because the disk was full.
  */
 int store_delete_all(struct store *s, u64 *nr, u64 *undo);
+
+/* *nr: those that are back. -ENOENT if none of them can be restored any more. */
 int store_restore_all(struct store *s, u64 undo, u64 *nr);
 int store_restore(struct store *s, u64 id);
 

@@ -248,6 +248,13 @@ export async function compare() {
 	}
 }
 
+function sayBack(nr, asked) {
+	if (nr === asked)
+		announce('The profiles are back.');
+	else if (nr)
+		toast(`${number(nr)} of ${plural(asked, 'profile')} are back.`, { isBad: true });
+}
+
 async function remove(list) {
 	const ids = list.map((p) => p.id), done = [];
 	for (const id of ids)
@@ -257,9 +264,13 @@ async function remove(list) {
 	done.forEach((id) => hidden.set(id, nrAsked));
 	show();
 	toast(`${plural(done.length, 'profile')} deleted`, { action: 'Undo', seconds: UNDO_S, run: async () => {
+		let nr = 0;
 		for (const id of done)
-			await post(`profiles/${id}/restore`).then(() => hidden.delete(id), fail);
-		announce('The profiles are back.');
+			await post(`profiles/${id}/restore`).then(() => {
+				hidden.delete(id);
+				nr++;
+			}, fail);
+		sayBack(nr, done.length);
 		refresh();
 	} });
 }
@@ -267,8 +278,8 @@ async function remove(list) {
 async function clearAll() {
 	if (!await ask('Delete all profiles?', 'Pinned profiles stay.', 'Delete all'))
 		return;
-	const restore = (undo) => post('profiles/restore-all', { undo }).then(() => announce('The profiles are back.'), fail).then(refresh);
-	await post('profiles/delete-all').then(({ nr, undo }) => toast(`${plural(nr, 'profile')} deleted`, undo ? { action: 'Undo', seconds: UNDO_S, run: () => restore(undo) } : {}), fail);
+	const restore = (undo, asked) => post('profiles/restore-all', { undo }).then(({ nr }) => sayBack(nr, asked), fail).then(refresh);
+	await post('profiles/delete-all').then(({ nr, undo }) => toast(`${plural(nr, 'profile')} deleted`, undo ? { action: 'Undo', seconds: UNDO_S, run: () => restore(undo, nr) } : {}), fail);
 	refresh();
 }
 
