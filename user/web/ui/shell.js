@@ -59,11 +59,17 @@ function rename(p, whenDone) {
 	input.focus();
 }
 
+// Nothing of a deleted profile can be used, until it is restored.
+function setUsable(isUsable) {
+	for (const part of ['name', 'actions', 'view'])
+		$(part).inert = !isUsable;
+}
+
 async function remove(p) {
 	await post(`profiles/${p.id}/delete`);
-	$('view').inert = true;
+	setUsable(false);
 	toast('The profile was deleted.', { action: 'Undo', seconds: UNDO_S, run: () => post(`profiles/${p.id}/restore`).then(() => {
-		$('view').inert = false;
+		setUsable(true);
 		announce('The profile is back.');
 	}, fail) });
 }
@@ -89,11 +95,18 @@ async function addChanges(p, showTitle) {
 		pin.textContent = p.pinned ? 'Unpin' : 'Pin';
 	};
 	showPin();
-	$('actions').append(...(p.source === 'diff' ? [] : [await compareProfileMenu(p)]), el('button', { textContent: 'Rename', on_click: () => rename(p, showTitle) }), pin, el('button', { textContent: 'Delete', on_click: () => remove(p).catch(fail) }));
+	const compare = p.source !== 'diff' && await compareProfileMenu(p).catch(fail);
+	$('actions').append(...(compare instanceof Node ? [compare] : []), el('button', { textContent: 'Rename', on_click: () => rename(p, showTitle) }), pin, el('button', { textContent: 'Delete', on_click: () => remove(p).catch(fail) }));
 }
 
+// The graph is shown also without these.
+const nodeFacts = () => get('node').catch((e) => {
+	fail(e);
+	return { host: 'Whole node' };
+});
+
 async function openProfile() {
-	const [p, node] = await Promise.all([get(`profiles/${last}`), get('node')]), target = p.target && p.target !== p.name ? p.target : '';
+	const p = await get(`profiles/${last}`), target = p.target && p.target !== p.name ? p.target : '';
 	const showTitle = () => title(p.name || `profile ${p.id}`, [p.events, target, p.start_ms && `${day(p.start_ms)} ${clock(p.start_ms)}`, p.duration_ms && duration(p.duration_ms), p.samples && `${number(p.samples)} samples`, p.lost && `${number(p.lost)} lost`]);
 	showTitle();
 	if (p.state === 'failed')
@@ -102,9 +115,10 @@ async function openProfile() {
 		$('warning').append(p.error);
 	$('warning').hidden = !p.error;
 	$('actions').append(menu('Download', FORMATS.map(([format, text]) => el('a', { href: `${last}/download?format=${format}`, download: '' }, text))));
+	const opened = openFrame(`${last}/page`), node = await nodeFacts();
 	if (node.role === 'operator')
 		await addChanges(p, showTitle);
-	await openFrame(`${last}/page`);
+	await opened;
 }
 
 // What a range is limited to: parts of the address, and of the body of a request.
@@ -190,7 +204,7 @@ function showGaps(gaps) {
 
 async function openRange() {
 	const [from, to] = last.split('-').map(Number), span = { from_ms: from, to_ms: to }, length = to - from, filter = filterOf(filters);
-	const [node, jvms, slices] = await Promise.all([get('node'), get('jvms').catch(() => []), get(`slices?from_ms=${from}&to_ms=${to}&steps=1&event=${encodeURIComponent(filter.event || '')}`).catch(() => ({ series: [], gaps: [] }))]);
+	const [node, jvms, slices] = await Promise.all([nodeFacts(), get('jvms').catch(() => []), get(`slices?from_ms=${from}&to_ms=${to}&steps=1&event=${encodeURIComponent(filter.event || '')}`).catch(() => ({ series: [], gaps: [] }))]);
 	const name = FILTERS.filter((f) => filter[f] && f !== 'event').map((f) => (f === 'pid' ? `pid ${filter[f]}` : filter[f])).join(', ') || node.host;
 	title(name, [`${day(from) === 'Today' ? '' : `${day(from)} `}${clock(from, true)} to ${clock(to, true)}`, duration(length), filter.event, asked && `whole slices; asked for ${clock(Number(asked[1]), true)} to ${clock(Number(asked[2]), true)}`]);
 	$('actions').append(el('a', { className: 'button', href: address(from - length, from), 'aria-label': 'The time before', title: 'The time before' }, '←'),

@@ -12,6 +12,9 @@ const TEXTS = {
 	cgroup: 'path below /sys/fs/cgroup',
 };
 
+// Targets for which the daemon waits a few seconds.
+const MAY_BE_MISSING = ['comm', 'user', 'container', 'pod', 'cgroup', 'jvms'];
+
 // An event that needs more than its name is typed: "java:CLASS.METHOD", "uprobe:FILE:SYMBOL".
 const isPattern = (e) => /[:,]|NNN/.test(e.name);
 
@@ -122,7 +125,7 @@ async function submit(e) {
 	if (body.target.kind === 'pid' && !body.target.text)
 		return showError($('start-error'), new Error('Choose a JVM. None runs on this node at the moment.'));
 	button.disabled = true;
-	const waits = setTimeout(() => announce('No process matches the target yet.'), 1500);
+	const waits = MAY_BE_MISSING.includes(body.target.kind) ? setTimeout(() => announce('No process matches the target yet.'), 1500) : 0;
 	try {
 		await post('sessions', body);
 		announce('The recording starts.');

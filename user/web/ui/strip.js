@@ -24,7 +24,8 @@ const EVENTS = {
 const ORDER = Object.keys(EVENTS);
 
 // isNear: the pointer is over the rows, which then keep their order. follows: the fields of the range are the last minutes.
-let hasOwnScale = false, isNear = false, follows = true, scale = 0, chief = [];
+// isAgainstChosen: the fields of the second range were changed.
+let hasOwnScale = false, isNear = false, follows = true, isAgainstChosen = false, scale = 0, chief = [];
 let hours = 1, event = 'cpu', data = null, gaps = [], oldest = 0, isOn = false, areAllShown = false, dragging = null;
 const rows = new Map(); // "node", "other", "service NAME"
 
@@ -179,6 +180,16 @@ function setRange(from, to, service) {
 	$('range-from').value = localTime(from);
 	$('range-to').value = localTime(to);
 	$('range-service').value = service;
+	fillAgainst();
+}
+
+// The second range is the time before the first one until its fields are changed.
+function fillAgainst() {
+	const from = Date.parse($('range-from').value), to = Date.parse($('range-to').value);
+	if (isAgainstChosen || !(from < to))
+		return;
+	$('against-from').value = localTime(from - (to - from));
+	$('against-to').value = localTime(from);
 }
 
 function setServices(names) {
@@ -334,16 +345,10 @@ function ago(hoursAgo) {
 	};
 }
 
-// The second range begins as the time before the first one.
 function toggleAgainst() {
 	const box = $('against-range');
 	box.hidden = !box.hidden;
 	$('against-button').setAttribute('aria-expanded', String(!box.hidden));
-	if (box.hidden || $('against-from').value)
-		return;
-	const from = Date.parse($('range-from').value), to = Date.parse($('range-to').value);
-	$('against-from').value = localTime(from - (to - from));
-	$('against-to').value = localTime(from);
 }
 
 function followNow() {
@@ -365,6 +370,8 @@ function setUpRange() {
 	});
 	$('range').addEventListener('input', (e) => {
 		follows = follows && !['range-from', 'range-to'].includes(e.target.id);
+		isAgainstChosen ||= ['against-from', 'against-to'].includes(e.target.id);
+		fillAgainst();
 		showAgainst();
 	});
 	$('range-now').addEventListener('click', followNow);
