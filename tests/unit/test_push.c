@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "push/backlog.h"
+#include "push/bodies.h"
 #include "push/credentials.h"
 #include "push/receiver.h"
 #include "push/sender.h"
@@ -404,6 +405,28 @@ static void too_many_stacks_and_services_are_joined(void **state)
 	split_free(s);
 }
 
+static void labels_that_a_receiver_would_get_twice_are_refused(void **state)
+{
+	static const char *const wrong[] = {
+		"zone=a,team.name=x,team-name=y",
+		"instance=a",
+		"service-name=a",
+		"9a=x,_a=y",
+		"host.name=a",
+		"k8s.pod.name=a",
+		"container.id=a",
+		"process.pid=1",
+		"sysflame.x=1",
+	};
+	auto_str struct str why = { 0 };
+
+	assert_int_equal(push_labels_check("", &why), 0);
+	assert_int_equal(push_labels_check("zone=a,team.name=x,9a=y,pid=7", &why), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		assert_int_equal(push_labels_check(wrong[i], &why), -EEXIST);
+	assert_non_null(strstr(why.at, "team-name: receivers get another label of this name"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -417,6 +440,7 @@ int main(void)
 		cmocka_unit_test(requests_of_the_future_are_given_up),
 		cmocka_unit_test(requests_of_another_receiver_are_removed),
 		cmocka_unit_test(a_request_that_always_fails_does_not_block_the_others),
+		cmocka_unit_test(labels_that_a_receiver_would_get_twice_are_refused),
 		cmocka_unit_test(short_commands_are_one_series),
 		cmocka_unit_test(threads_and_processes_are_added_up),
 		cmocka_unit_test(times_stay_exact_when_the_rate_changed),

@@ -31,6 +31,7 @@
 #include "fleet/message.h"
 #include "fleet/selector.h"
 #include "proc/cgroup_bound.h"
+#include "push/bodies.h"
 #include "recorder/conf.h"
 #include "recorder/continuous.h"
 #include "recorder/recorder.h"
@@ -306,6 +307,11 @@ static int add_labels(struct serve *s)
 			"the name of --node; service, container, pod and namespace belong to "
 			"processes; all labels have 183 bytes at most",
 			s->label_words.at[i]);
+		return EXIT_USAGE;
+	}
+	auto_str struct str why = { 0 };
+	if (s->push_options.receivers.nr && push_labels_check(s->labels, &why)) {
+		log_error("serve: --label %s", why.at);
 		return EXIT_USAGE;
 	}
 	s->fleet.labels = s->push.labels = s->labels;

@@ -83,6 +83,13 @@ struct series {
 	size_t nr;
 };
 
+static void series_fini(struct series *s)
+{
+	free(s->text);
+}
+
+#define auto_series __attribute__((cleanup(series_fini)))
+
 static void series_add(struct series *s, const char *name, const char *value)
 {
 	if (s->nr == SERIES_LABELS)
@@ -102,28 +109,60 @@ static bool series_has(const struct series *s, const char *name)
 	return false;
 }
 
+static void make_series_name(char *key)
+{
+	for (char *c = key; *c; c++)
+		if (!isalnum((u8)*c) || (c == key && isdigit((u8)*c)))
+			*c = '_';
+}
+
 static void series_add_node(struct series *s, const char *labels)
 {
 	s->text = xstrdup(labels);
 	char *rest = s->text, *key, *value;
 
 	while (node_labels_next(&rest, &key, &value)) {
-		for (char *c = key; *c; c++)
-			if (!isalnum((u8)*c) || (c == key && isdigit((u8)*c)))
-				*c = '_';
-		if (!series_has(s, key))
+		make_series_name(key);
+		if (!series_has(s, key)) /* see push_labels_check */
 			series_add(s, key, value);
 	}
+}
+
+static void series_add_own(struct series *s, const char *name, const char *service,
+			   const char *host)
+{
+	series_add(s, "__name__", name);
+	series_add(s, "service_name", service);
+	series_add(s, "instance", host);
 }
 
 static void series_init(struct series *s, const struct event_name *e, const char *service,
 			const char *host, const char *labels)
 {
 	s->nr = 0;
-	series_add(s, "__name__", e->profile);
-	series_add(s, "service_name", service);
-	series_add(s, "instance", host);
+	series_add_own(s, e->profile, service, host);
 	series_add_node(s, labels);
+}
+
+int push_labels_check(const char *labels, struct str *why)
+{
+	auto_series struct series s = { .text = xstrdup(labels) };
+	char *rest = s.text, *key, *value;
+
+	series_add_own(&s, "", "", "");
+	while (node_labels_next(&rest, &key, &value)) {
+		auto_free char *given = xstrdup(key);
+		make_series_name(key);
+		if (otlp_is_reserved(given) || series_has(&s, key)) {
+			str_addf(why,
+				 "%s: receivers get another label of this name; in names, "
+				 "pyroscope and parca have _ for all but letters and digits",
+				 given);
+			return -EEXIST;
+		}
+		series_add(&s, key, value);
+	}
+	return 0;
 }
 
 static int make_pyroscope(const struct profile *p, const char *service, const char *host,
@@ -131,7 +170,7 @@ static int make_pyroscope(const struct profile *p, const char *service, const ch
 {
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
 		auto_str struct str pprof = { 0 };
-		struct series labels;
+		auto_series struct series labels = { 0 };
 		if (!make_pprof(p, &events[i], &pprof))
 			continue;
 		auto_free char *id = split_id(p, service, events[i].profile, host);
@@ -148,7 +187,6 @@ static int make_pyroscope(const struct profile *p, const char *service, const ch
 		request.n_series = 1;
 		request.series = &all;
 		pb_add(out, &request);
-		free(labels.text);
 	}
 	return 0;
 }
@@ -187,7 +225,7 @@ static int make_parca(const struct profile *p, const char *service, const char *
 	str_add(out, "{\"series\":[");
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
 		auto_str struct str pprof = { 0 };
-		struct series labels;
+		auto_series struct series labels = { 0 };
 		if (!make_pprof(p, &events[i], &pprof))
 			continue;
 		if (out->at[out->len - 1] == '}')
@@ -196,7 +234,6 @@ static int make_parca(const struct profile *p, const char *service, const char *
 		series_init(&labels, &events[i], service, host, p->node_labels);
 		for (size_t k = 0; k < labels.nr; k++)
 			add_label(out, labels.at[k].name, labels.at[k].value);
-		free(labels.text);
 		str_add(out, "]},\"samples\":[{\"rawProfile\":\"");
 		add_base64(out, &pprof);
 		str_add(out, "\"}]}");

@@ -15,3 +15,9 @@
  * becomes samples and their period. Changes `p`. Negative errno.
  */
 int push_bodies(struct profile *p, u32 kinds, const char *host, struct str *out);
+
+/*
+ * -EEXIST with a sentence in `why` if a label of the node, "KEY=VALUE,..", would repeat another one
+ * or what sysflame itself sends to a receiver.
+ */
+int push_labels_check(const char *labels, struct str *why);

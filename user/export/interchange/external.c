@@ -92,6 +92,19 @@ s64 value_from_external(s64 value, u64 scale)
 	return value < 0 ? INT64_MIN : INT64_MAX;
 }
 
+bool otlp_is_reserved(const char *key)
+{
+	static const char *const keys[] = { "service.name", "host.name", "process.pid" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (!strcmp(key, keys[i]))
+			return true;
+	for (enum label i = 0; i < NR_LABELS; i++)
+		if (!strcmp(key, label_names[i].otlp))
+			return true;
+	return !strncmp(key, "sysflame.", 9);
+}
+
 bool type_is_cpu(const struct value_type *type)
 {
 	return !strcmp(type->name, "cpu") && !strcmp(type->unit, "samples");

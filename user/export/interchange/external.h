@@ -48,6 +48,9 @@ u32 type_from_external(struct profile *p, const char *name, const char *unit,
 /* The OTLP attribute of a profile whose type has a role in a comparison. */
 #define OTLP_ROLE_KEY "sysflame.role"
 
+/* Whether sysflame itself gives a resource of OTLP an attribute of that name. */
+bool otlp_is_reserved(const char *key);
+
 /* Nanoseconds between two samples of a CPU; 0 if samples were not taken by time. */
 u64 profile_period_ns(const struct profile *p);
 

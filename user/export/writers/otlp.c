@@ -272,8 +272,7 @@ static void add_node_labels(const char *labels, struct str *out)
 	char *rest = text, *key, *value;
 
 	while (node_labels_next(&rest, &key, &value))
-		if (strcmp(key, "service.name") != 0 &&
-		    strcmp(key, "host.name") != 0) /* are there */
+		if (!otlp_is_reserved(key)) /* a key may be there once only */
 			add_attribute(out, key, value, 0);
 }
 
