@@ -116,27 +116,28 @@ static int become_web_user(const struct serve *s)
 	return prctl(PR_SET_PDEATHSIG, SIGKILL) ? -errno : 0;
 }
 
-/* Each web process reads them anew. No other process keeps the key. */
-static int read_tls(const struct serve *s, struct tls *out)
+/* Each web process reads them anew. No other process keeps the key. Logs `failure` and why. */
+static int read_tls(const struct serve *s, const char *failure, struct tls *out)
 {
 	auto_str struct str why = { 0 };
 	int err = s->tls_key ? tls_read(s->tls_cert, s->tls_key, out, &why) : 0;
 
 	if (err)
-		log_error("serve: %s", why.at);
+		log_error("%s: %s", failure, why.at);
 	return err;
 }
 
 /* At SIGHUP. The web process checks whether the two belong together. */
 static void renew_tls(int sock, void *ctx)
 {
+	static const char failure[] = "HTTPS keeps its certificate";
 	struct tls tls = { 0 };
-	int err = read_tls(ctx, &tls);
 
-	if (!err && tls.key)
-		err = handover_send_tls(sock, tls.cert, tls.key);
+	if (read_tls(ctx, failure, &tls) || !tls.key)
+		return;
+	int err = handover_send_tls(sock, tls.cert, tls.key);
 	if (err)
-		log_error("HTTPS keeps its certificate: %s", strerror(-err));
+		log_error("%s: %s", failure, strerror(-err));
 	tls_fini(&tls);
 }
 
@@ -169,7 +170,8 @@ static int run_web(int control_fd, u64 nr_before, void *ctx)
 	pulse_free(s->pulse);
 	close(s->home.lock);
 	push.credentials = credentials;
-	if (read_tls(s, &tls) || push_options_read(&s->push_options, &s->push, credentials))
+	if (read_tls(s, "serve", &tls) ||
+	    push_options_read(&s->push_options, &s->push, credentials))
 		return EXIT_FAILED;
 	options.tls_cert = tls.cert;
 	options.tls_key = tls.key;
@@ -437,7 +439,8 @@ static int open_all(struct serve *s)
 		err = open_rendezvous(s);
 	if (err || is_role(s, "recorder"))
 		return err;
-	err = read_tls(s, &tls) ?: push_options_read(&s->push_options, &s->push, credentials);
+	err = read_tls(s, "serve", &tls)
+		      ?: push_options_read(&s->push_options, &s->push, credentials);
 
 	tls_fini(&tls);
 	for (u32 i = 0; i < RECEIVERS_MAX; i++)

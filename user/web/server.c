@@ -321,6 +321,7 @@ static void log_nothing(void *cls, const char *fmt, va_list args)
 }
 
 /* The library closes the socket that it gets, also if it fails. */
+/* NULL with errno; EINVAL most likely for a key that does not belong to the certificate. */
 static struct MHD_Daemon *start_daemon(struct server *s, const char *cert, const char *key)
 {
 	const struct MHD_OptionItem tls[] = {
@@ -344,13 +345,17 @@ static struct MHD_Daemon *start_daemon(struct server *s, const char *cert, const
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, unescape, s,
 		MHD_OPTION_ARRAY, key ? tls : none, MHD_OPTION_END);
 
-	if (!daemon)
+	if (!daemon) {
+		errno = EINVAL; /* it does not say why */
 		return NULL;
+	}
 	struct epoll_event ready = { .events = EPOLLIN };
 	int fd = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 	if (!epoll_ctl(s->fd, EPOLL_CTL_ADD, fd, &ready))
 		return daemon;
+	int err = errno;
 	MHD_stop_daemon(daemon);
+	errno = err;
 	return NULL;
 }
 
@@ -376,7 +381,7 @@ int server_renew_tls(struct server *s, const char *cert, const char *key)
 	struct MHD_Daemon *daemon = start_daemon(s, cert, key);
 
 	if (!daemon)
-		return -EINVAL;
+		return -errno;
 	close(MHD_quiesce_daemon(s->daemon)); /* its own copy of the socket */
 	vec_push(&s->retired, s->daemon);
 	s->daemon = daemon;

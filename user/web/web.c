@@ -191,6 +191,8 @@ static void take_tls(struct web *w, int file)
 		err = key ? server_renew_tls(w->server, cert, key + 1) : -EINVAL;
 	if (!err)
 		log_info("HTTPS has the certificate and the key that were read again");
+	else if (err != -EINVAL)
+		log_error("HTTPS keeps its certificate: %s", strerror(-err));
 	else
 		log_error("HTTPS keeps its certificate; the key may not belong to the one that was "
 			  "read again");
