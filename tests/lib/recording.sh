@@ -7,6 +7,21 @@ recording() {
 		[ \$(ls -l /proc/$1/fd | grep -c bpf_link) -ge 4 ]"
 }
 
+# settled PID: waits until that recorder has opened no descriptor for a second. Nothing else shows when the last of a
+# process's probes is placed.
+settled() {
+	wait_for 60 has_settled "$1"
+}
+
+has_settled() {
+	local before
+	before=$(ls "/proc/$1/fd" | wc -l)
+	for _ in 1 2 3 4; do
+		pause_for 0.25
+		[ "$before" = "$(ls "/proc/$1/fd" | wc -l)" ] || return 1
+	done
+}
+
 # Mounts tracefs, if it is not mounted: usual hosts have it, and a second mount there may fail.
 TRACEFS='{ [ -e /sys/kernel/tracing/events ] || mount -t tracefs none /sys/kernel/tracing 2>/dev/null; }'
 
