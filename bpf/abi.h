@@ -318,6 +318,7 @@ struct event_runs {
 	__u64 nr_skipped;     /* due samples for which a clock's timer expired, but nothing ran */
 	__u64 nr_skipped_wanted; /* of them: after a sample of a task that is sampled */
 	__u64 next_ns;           /* when the clock's timer expires next; 0: unknown */
+	__u64 clock_id;          /* of the perf event with that timer; 0: unknown */
 	__u64 is_wanted;         /* the last run was for a task that is sampled */
 	__u64 nr_known;          /* `nr` when skipped.bpf.c looked last */
 };

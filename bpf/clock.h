@@ -5,7 +5,10 @@
  */
 #pragma once
 
+#include "abi.h"
 #include "kernel.h"
+#include "knobs.h"
+#include "maps.h"
 
 struct hrtimer {
 	void *function;
@@ -29,7 +32,24 @@ struct bpf_perf_event_data_kern {
 	struct perf_event *event;
 } __attribute__((preserve_access_index));
 
-/* How many samples of that period are due from `due_ns` on and before `end_ns`. */
+/* Our id of the perf event; 0 if it is not ours, or not yet: attaching its program enables it. */
+static __always_inline u64 clock_id(struct perf_event *clock, u32 event)
+{
+	u32 key = event * knobs.nr_cpus + bpf_get_smp_processor_id();
+	const u64 *id = bpf_map_lookup_elem(&clock_ids, &key);
+
+	return id && *id == BPF_CORE_READ(clock, id) ? *id : 0;
+}
+
+/* What is known of the timer of another perf event on this CPU does not hold for this one's. */
+static __always_inline void clock_use(struct event_runs *runs, u64 id)
+{
+	if (runs->clock_id != id)
+		runs->next_ns = 0;
+	runs->clock_id = id;
+}
+
+/* How many whole periods lie between the two. */
 static __always_inline u64 clock_nr_between(u64 due_ns, u64 end_ns, u64 period_ns)
 {
 	return period_ns && due_ns && end_ns > due_ns ? (end_ns - due_ns) / period_ns : 0;

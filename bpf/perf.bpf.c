@@ -32,17 +32,21 @@ static __always_inline struct event_runs *count_run(struct bpf_perf_event_data *
 }
 
 /*
- * Returns how many samples the timer passes over, because it expires late. They are those of the
- * current task: what delayed the timer, such as a host that took the CPU away, has most likely just
- * ended in it. Skipped ones are those of the task before them: the program that held up this one
- * may have used up its time slice. The kernel sets the timer afterwards (hrtimer_forward).
+ * Returns how many samples the timer passes over, because it expires late. Late samples belong to
+ * the current task: whatever delayed the timer, such as a host that took the CPU away, has most
+ * likely just ended in it. Skipped samples belong to the task of the previous sample: the program
+ * that held up this one may have used up that task's time slice. The kernel sets the timer
+ * afterwards (hrtimer_forward).
  */
-static __always_inline u64 count_missed(struct bpf_perf_event_data *ctx, struct event_runs *runs)
+static __always_inline u64 count_missed(struct bpf_perf_event_data *ctx, struct event_runs *runs,
+					u32 event)
 {
 	struct perf_event *clock = BPF_CORE_READ((struct bpf_perf_event_data_kern *)ctx, event);
 	u64 due_ns = BPF_CORE_READ(clock, hw.hrtimer._softexpires);
 	u64 period_ns = BPF_CORE_READ(clock, hw.sample_period);
 	u64 late = clock_nr_between(due_ns, bpf_ktime_get_ns(), period_ns);
+
+	clock_use(runs, clock_id(clock, event));
 	u64 skipped = clock_nr_between(runs->next_ns, due_ns, period_ns);
 
 	if (!clock_function)
@@ -62,7 +66,7 @@ int perf_sample(struct bpf_perf_event_data *ctx)
 	u32 event = bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1);
 
 	struct event_runs *runs = count_run(ctx, event);
-	u64 late = runs && knobs.events[event].is_clock ? count_missed(ctx, runs) : 0;
+	u64 late = runs && knobs.events[event].is_clock ? count_missed(ctx, runs, event) : 0;
 	struct scratch *s = stack_begin(SLOT_PERF, event);
 	if (!s)
 		return 0;

@@ -8,16 +8,13 @@
 #include "unwind/unwind.h"
 
 #include "clock.h"
-#include "maps.h"
 
 /* The perf event's number in the recording; ABI_EVENTS if it is not one of our clocks. */
 static __always_inline u32 event_of(struct perf_event *clock)
 {
 	u32 event = BPF_CORE_READ(clock, bpf_cookie) & (ABI_EVENTS - 1);
-	u32 key = event * knobs.nr_cpus + bpf_get_smp_processor_id();
-	const u64 *id = bpf_map_lookup_elem(&clock_ids, &key);
 
-	return id && *id && *id == BPF_CORE_READ(clock, id) ? event : ABI_EVENTS;
+	return clock_id(clock, event) ? event : ABI_EVENTS;
 }
 
 /* An expiry for which perf_sample did not run. */
@@ -35,6 +32,7 @@ static __always_inline void count_skipped(struct expiry *e, const struct perf_ev
 
 	if (!runs)
 		return;
+	clock_use(runs, BPF_CORE_READ(clock, id));
 	/* The kernel has set the timer for the next time already. */
 	u64 due_ns = runs->next_ns, next_ns = BPF_CORE_READ(clock, hw.hrtimer._softexpires);
 	runs->next_ns = next_ns;
