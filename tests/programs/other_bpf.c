@@ -2,15 +2,24 @@
 /* BUILD-FLAGS: -Wl,--no-as-needed -lbpf */
 /*
  * A process under whom the kernel runs no program of a perf event for much of the time:
- *   maps        it changes a BPF map all the time, by the bpf() system call
- *   tracepoint  a BPF program of its own on task:task_rename takes some 40 us of each call; the
- *               process spends as much in own_work
- *   churn       as tracepoint, but attaches and detaches the program some 100 times a second
- *   pinned      as tracepoint, but only a file of bpffs holds the program, which is removed at the
- * end It ends after that much CPU time and prints it in ms. syscalls    two BPF programs of its own
- * count the system calls of all processes by name, while the command runs; its status is the
- * command's usage: other_bpf maps|tracepoint|churn CPU_SECONDS other_bpf pinned CPU_SECONDS PATH
- *        other_bpf syscalls COMMAND..
+ *
+ * - maps: it changes a BPF map all the time, by the bpf() system call.
+ * - tracepoint: a BPF program of its own on task:task_rename takes some 40 us of each call; the
+ *   process spends as much in own_work.
+ * - churn: as tracepoint, but it attaches and detaches the program some 100 times a second.
+ * - pinned: as tracepoint, but only a link in bpffs holds the program, and a second pin, of the
+ *   program, if its path is given. Both are removed at the end.
+ *
+ * It ends after that much CPU time and prints it in ms.
+ *
+ * - syscalls: two BPF programs of its own count the system calls of all processes by name while the
+ *   command runs. Its status is the command's.
+ *
+ * usage: other_bpf maps|tracepoint|churn CPU_SECONDS
+ *
+ * usage: other_bpf pinned CPU_SECONDS LINK_PATH [PROGRAM_PATH]
+ *
+ * usage: other_bpf syscalls COMMAND..
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -182,11 +191,13 @@ static int rename_often(double end, unsigned turns)
 }
 
 /* The link needs no descriptor any more. */
-static int rename_pinned(double end, const char *path)
+static int rename_pinned(double end, const char *path, const char *program_path)
 {
 	int program = load_slow(), event = open_tracepoint("task/task_rename");
 	int link = bpf_link_create(program, event, BPF_PERF_EVENT, NULL);
 
+	if (program_path && bpf_obj_pin(program, program_path))
+		return refused();
 	if (link < 0 || bpf_obj_pin(link, path) || ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
 		return refused();
 	close(link);
@@ -198,6 +209,8 @@ static int rename_pinned(double end, const char *path)
 		prctl(PR_SET_NAME, "other_bpf");
 		own_work();
 	}
+	if (program_path)
+		unlink(program_path);
 	return unlink(path) ? 1 : 0;
 }
 
@@ -225,7 +238,7 @@ int main(int argc, char **argv)
 		return count_syscalls(argv + 2);
 	double end = atof(argv[2]);
 	int status = !strcmp(argv[1], "maps")                 ? change_maps(end)
-		     : !strcmp(argv[1], "pinned") && argc > 3 ? rename_pinned(end, argv[3])
+		     : !strcmp(argv[1], "pinned") && argc > 3 ? rename_pinned(end, argv[3], argv[4])
 		     : !strcmp(argv[1], "churn")              ? rename_often(end, 100)
 							      : rename_often(end, 0);
 	printf("%.0f\n", cpu_seconds() * 1000);

@@ -104,7 +104,7 @@ static void note_memory_left_out(const struct cut *c)
 		 (int)m->last.pid, m->user, nr > 1 ? " and of others" : "");
 }
 
-#define OTHERS_MAX 3
+#define OTHERS_MAX 3 /* of those with a time, and as many of those whose time is unknown */
 
 /* More than noise, as in the summary. */
 static bool has_missed(const struct recording *r, const struct cut *c)
@@ -126,10 +126,10 @@ static void note_others(const struct recording *r, const struct cut *c)
 	if (!has_missed(r, c) || !sources_misses_some(r->sources))
 		return;
 	bool is_new = sources_others(r->sources, &others);
-	u32 nr = 0;
+	u32 nr[2] = { 0 };
 	vec_each(p, &others) {
-		if (nr == OTHERS_MAX)
-			break;
+		if (nr[p->is_timed] == OTHERS_MAX)
+			continue;
 		if (p->is_timed && p->run_ns < NS_PER_MS && r->node->timing_fd >= 0)
 			continue;
 		auto_free char *key = xasprintf("beside_%s_%s", p->name, p->comm);
@@ -139,7 +139,8 @@ static void note_others(const struct recording *r, const struct cut *c)
 						 "which samples are lost; 0: unknown",
 						 program.at);
 		profile_note(c->profile, key, text, p->run_ns / NS_PER_MS);
-		str_addf(&line, "%s%s", nr++ ? ", " : "", program.at);
+		str_addf(&line, "%s%s", line.len ? ", " : "", program.at);
+		nr[p->is_timed]++;
 		if (p->run_ns)
 			str_addf(&line, " for %.2f s", (double)p->run_ns / NS_PER_SEC);
 	}

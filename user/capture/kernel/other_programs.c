@@ -46,12 +46,12 @@ static bool holds_others_up(u64 type)
 	       type == BPF_PROG_TYPE_PERF_EVENT;
 }
 
-static bool is_known(const other_program_list *all, u64 id)
+static struct other_program *find(const other_program_list *all, u64 id)
 {
 	vec_each(p, all)
 		if (p->id == id)
-			return true;
-	return false;
+			return p;
+	return NULL;
 }
 
 static void name_holder(int proc_fd, struct other_program *p)
@@ -67,15 +67,23 @@ static void name_holder(int proc_fd, struct other_program *p)
 	copy_text(p->comm, sizeof(p->comm), clean.len ? clean.at : "");
 }
 
-/* `info`: of a program, or of a link to one, which does not say how long it ran. */
+/*
+ * `info`: of a program, or of a link to one, which does not say how long it ran. NULL if it is
+ * known.
+ */
 static struct other_program *add_program(const char *info, other_program_list *out)
 {
 	struct other_program p = { .id = (u32)number_of(info, "prog_id:"),
 				   .is_timed = value_of(info, "run_time_ns:") != NULL,
 				   .run_ns = number_of(info, "run_time_ns:") };
 	const char *tag = value_of(info, "prog_tag:");
+	struct other_program *known = find(out, p.id);
 
-	if (is_known(out, p.id))
+	if (known && p.is_timed && !known->is_timed) { /* it was seen by its link */
+		known->is_timed = true;
+		known->run_ns = p.run_ns;
+	}
+	if (known)
 		return NULL;
 	snprintf(p.tag, sizeof(p.tag), "%.16s", tag ?: "");
 	snprintf(p.name, sizeof(p.name), "program %u", p.id);
@@ -122,7 +130,8 @@ static bool links_others_up(const char *info)
 {
 	const char *type = value_of(info, "link_type:") ?: "";
 
-	return !strncmp(type, "perf", 4) || !strncmp(type, "kprobe_multi\n", 13);
+	return !strncmp(type, "perf", 4) || !strncmp(type, "kprobe_multi\n", 13) ||
+	       !strncmp(type, "kretprobe_multi\n", 16);
 }
 
 /* A pin keeps a program or a link alive that no process holds. */
@@ -197,7 +206,7 @@ void other_program_text(const struct other_program *p, struct str *out)
 	if (p->pid)
 		str_addf(out, "%s of %s-%d", p->name, p->comm, (int)p->pid);
 	else
-		str_addf(out, "%s, pinned at %s,", p->name, p->comm);
+		str_addf(out, "%s (pinned at %s)", p->name, p->comm);
 }
 
 static int by_run_time(const void *a, const void *b)

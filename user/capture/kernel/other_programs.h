@@ -26,7 +26,7 @@ typedef VEC(struct other_program) other_program_list;
 /* Appends those of kprobes, tracepoints and perf events that a process holds or that are pinned. */
 void other_programs_read(other_program_list *out);
 
-/* "NAME of COMM-PID", or where it is pinned. */
+/* "NAME of COMM-PID", or "NAME (pinned at PATH)". */
 void other_program_text(const struct other_program *p, struct str *out);
 
 /*
