@@ -93,18 +93,13 @@ static bool is_name(const char *key)
 static void add_node_tags(struct tags *all, const struct marking *m)
 {
 	auto_free char *copy = xstrdup(m->node_labels);
-	char *rest = copy, *pair;
+	char *rest = copy, *key, *value;
 
 	if (m->keeps_nodes)
 		tags_add_text(all, "node", m->node);
-	while ((pair = strsep(&rest, ","))) {
-		char *value = strchr(pair, '=');
-		if (!value || all->all.nr >= TAGS_MAX)
-			continue;
-		*value++ = '\0';
-		if (!is_name(pair))
-			tags_add_text(all, pair, value);
-	}
+	while (all->all.nr < TAGS_MAX && node_labels_next(&rest, &key, &value))
+		if (!is_name(key))
+			tags_add_text(all, key, value);
 }
 
 /* A merge_label_fn. */
