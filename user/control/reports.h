@@ -103,7 +103,6 @@ struct control_ended {
 	char why[1024]; /* the sentences for `err`, and warnings; "" if there are none */
 };
 
-/* The recorder ends once its last parts are sent, and another one will start. */
 /* The processes without which a recorder cannot go on. */
 enum control_helper {
 	CONTROL_HELPER_ZYGOTE,
@@ -112,6 +111,7 @@ enum control_helper {
 	NR_CONTROL_HELPERS
 };
 
+/* The recorder ends once its last parts are sent, and another one will start. */
 struct control_restart {
 	u32 helper;    /* enum control_helper: the one that has ended */
 	char why[256]; /* a sentence */

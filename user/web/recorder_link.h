@@ -14,7 +14,7 @@ struct reading {
 /* Recorders that ended since the web process started. */
 struct recorder_losses {
 	u64 nr;
-	u64 nr_by_helper[NR_CONTROL_HELPERS]; /* because this one had ended */
+	u64 nr_by_helper[NR_CONTROL_HELPERS]; /* whose end caused the restart */
 	u64 wall_ns;                          /* of the last one; 0: none */
 	char why[256];                        /* a sentence */
 };

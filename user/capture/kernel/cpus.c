@@ -596,7 +596,7 @@ int cpus_try(const struct perf_event_attr *attr)
 	own.disabled = 1;
 	for (size_t i = 0; i < online.nr; i++) {
 		auto_close int fd = open_on(&own, online.at[i]);
-		/* SELinux may allow to open it only. */
+		/* SELinux may allow opening but not changing it. */
 		err = fd < 0 ? fd : ioctl(fd, PERF_EVENT_IOC_DISABLE, 0) ? -errno : 0;
 		if (!err || attr->type == PERF_TYPE_SOFTWARE || i == TRIED_MAX)
 			break;

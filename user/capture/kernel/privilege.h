@@ -15,7 +15,7 @@ int privilege_check(void);
 /* Whether the kernel says that it is; it cannot without securityfs, as in most containers. */
 bool privilege_is_locked_down(void);
 
-/* The same if a policy of SELinux denied it; see pkg/selinux. */
+/* The advice if a policy of SELinux denied BPF or perf events; see pkg/selinux. */
 #define PRIVILEGE_SELINUX                                                                       \
 	"SELinux is enforcing; its policy must allow sysflame's domain all of the classes bpf " \
 	"and perf_event, as the module pkg/selinux/sysflame.te does for unconfined_t; "         \

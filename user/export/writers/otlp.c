@@ -272,7 +272,7 @@ static void add_node_labels(const char *labels, struct str *out)
 	char *rest = text, *key, *value;
 
 	while (node_labels_next(&rest, &key, &value))
-		if (!otlp_is_reserved(key)) /* a key may be there once only */
+		if (!otlp_is_reserved(key)) /* no key may occur twice */
 			add_attribute(out, key, value, 0);
 }
 
