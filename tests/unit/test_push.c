@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "export/export.h"
 #include "push/backlog.h"
 #include "push/bodies.h"
 #include "push/credentials.h"
@@ -427,6 +428,24 @@ static void labels_that_a_receiver_would_get_twice_are_refused(void **state)
 	assert_non_null(strstr(why.at, "team-name: receivers get another label of this name"));
 }
 
+static void labels_of_the_node_repeat_no_attribute_of_otlp(void **state)
+{
+	auto_profile struct profile *p = profile_new();
+	char *bytes = NULL;
+	size_t len = 0;
+
+	add_weight(p, "shop", "work", 1, 7);
+	free(p->node_labels);
+	p->node_labels = xstrdup("zone=east,k8s.pod.name=other,sysflame.title=mine");
+	FILE *f = open_memstream(&bytes, &len);
+	format_by_name("otlp")->write(p, f);
+	fclose(f);
+	assert_non_null(memmem(bytes, len, "east", 4));
+	assert_null(memmem(bytes, len, "other", 5));
+	assert_null(memmem(bytes, len, "mine", 4));
+	free(bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -441,6 +460,7 @@ int main(void)
 		cmocka_unit_test(requests_of_another_receiver_are_removed),
 		cmocka_unit_test(a_request_that_always_fails_does_not_block_the_others),
 		cmocka_unit_test(labels_that_a_receiver_would_get_twice_are_refused),
+		cmocka_unit_test(labels_of_the_node_repeat_no_attribute_of_otlp),
 		cmocka_unit_test(short_commands_are_one_series),
 		cmocka_unit_test(threads_and_processes_are_added_up),
 		cmocka_unit_test(times_stay_exact_when_the_rate_changed),
