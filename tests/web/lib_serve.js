@@ -7,7 +7,7 @@ const path = require('node:path');
 const { build, check, equal, temporary } = require('./page.js');
 
 const PREFIX = '/behind/a/proxy'; // every address of the interface must be relative
-const START_MS = 20000;
+const START_MS = 60000;
 const program = path.join(build, 'sysflame'), store = temporary('serve');
 let daemon, address;
 
