@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <cmocka.h>
+#undef stop /* a macro of cmocka 2.0 */
 /* clang-format on */
 
 /* Ends a test that cannot run here. tests/run shows the reason. */

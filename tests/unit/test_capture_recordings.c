@@ -57,8 +57,8 @@ static pid_t start_loop(struct world *w)
 	assert_true(child >= 0);
 	if (!child) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (volatile u64 i = 0;; i++)
-			;
+		for (;;)
+			asm volatile("");
 	}
 	w->loops[w->nr_loops++] = child;
 	return child;

@@ -38,8 +38,8 @@ static pid_t start_load(void)
 	if (!child) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		prctl(PR_SET_NAME, "recorder_load");
-		for (volatile u64 i = 0;; i++)
-			;
+		for (;;)
+			asm volatile("");
 	}
 	return child;
 }

@@ -76,8 +76,8 @@ static int try_it(struct worker_io *io, const int *fds, const void *params, size
 	case CODE:
 		return syscall(SYS_mmap, NULL, 4096, 4, 0x22, -1, 0) < 0; /* PROT_EXEC */
 	case SPIN:
-		for (volatile unsigned i = 0;; i++)
-			;
+		for (;;)
+			asm volatile("");
 	case CRASH:
 		return syscall(SYS_exit_group, 11) < 0;
 	case MUCH_MEMORY:
@@ -493,8 +493,8 @@ static void workers_of_a_silent_zygote_are_broken(void **state)
 
 static int spin(struct worker_io *io, const int *fds, const void *params, size_t len)
 {
-	for (volatile unsigned i = 0; !params || len < WORKER_TEXT_MAX; i++)
-		;
+	while (!params || len < WORKER_TEXT_MAX)
+		asm volatile("");
 	return 0;
 }
 
