@@ -2,6 +2,9 @@
 /* Slices that the test's recorder hands over to a web process. */
 #pragma once
 
+#include <errno.h>
+#include <unistd.h>
+
 #include "export/slices/slice_writer.h"
 #include "profile/profile.h"
 #include "web_world.h"
@@ -30,7 +33,10 @@ static inline void send_slice_of(struct world *w, struct slice_writer *writer, c
 	copy_text(m->slice.events[0], sizeof(m->slice.events[0]), "cpu");
 	copy_text(m->slice.services[0].name, sizeof(m->slice.services[0].name), "main");
 	m->slice.services[0].values[0] = value;
-	assert_int_equal(channel_send(w->recorder, m, fd), 0);
+	int err;
+	while ((err = channel_send(w->recorder, m, fd)) == -EAGAIN)
+		usleep(1000); /* the web process reads one after the other */
+	assert_int_equal(err, 0);
 	free(m);
 }
 
