@@ -41,7 +41,7 @@ static __always_inline u64 clock_id(struct perf_event *clock, u32 event)
 	return id && *id == BPF_CORE_READ(clock, id) ? *id : 0;
 }
 
-/* What is known of the timer of another perf event on this CPU does not hold for this one's. */
+/* Forgets when the timer expires next if another perf event counted on this CPU before. */
 static __always_inline void clock_use(struct event_runs *runs, u64 id)
 {
 	if (runs->clock_id != id)

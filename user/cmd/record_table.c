@@ -12,7 +12,7 @@ static void add_opts(opt_table *t, const struct opt *opts, size_t nr)
 		vec_push(t, opts[i]);
 }
 
-/* Which processes, threads and CPUs are recorded. */
+/* Processes, threads and CPUs to record. */
 static void add_targets(opt_table *t, struct record_options *o)
 {
 	const struct opt opts[] = {
@@ -45,7 +45,7 @@ static void add_targets(opt_table *t, struct record_options *o)
 	add_opts(t, opts, ARRAY_SIZE(opts));
 }
 
-/* What is sampled, how often, when, and at which cost. */
+/* Events, rates, times, and options that change the cost. */
 static void add_sampling(opt_table *t, struct record_options *o)
 {
 	const struct opt opts[] = {
@@ -104,7 +104,7 @@ static void add_sampling(opt_table *t, struct record_options *o)
 	add_opts(t, opts, ARRAY_SIZE(opts));
 }
 
-/* Where the profile is written, and what it holds. */
+/* Output files, levels and names of stacks, and messages. */
 static void add_output(opt_table *t, struct record_options *o)
 {
 	const struct opt opts[] = {

@@ -234,8 +234,7 @@ static void find_forked_jvm(struct process *p, const struct proc_status *status,
 		be_fork_of(p, from);
 }
 
-/* Reads a running process from /proc, and up to `nr_forks` JVMs that forked it. NULL if it is gone.
- */
+/* Reads a running process from /proc, and up to `nr_forks` JVMs that forked it; NULL if gone. */
 static struct process *add_running(struct processes *all, pid_t pid, u32 nr_forks)
 {
 	struct proc_status status;
