@@ -15,7 +15,7 @@
 #define STATUS                                                                                    \
 	"Name:\tja\\nva\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t4711\nNStgid:\t4711\t31\t7\n" \
 	"Uid:\t1000\t1001\t1002\t1003\nGid:\t100\t101\t102\t103\n"                                \
-	"SigPnd:\t0000000000000000\nShdPnd:\t0000000000000004\n"                                  \
+	"Threads:\t31\nSigPnd:\t0000000000000000\nShdPnd:\t0000000000000004\n"                    \
 	"SigIgn:\t0000000000001000\nSigCgt:\t2000000181005ccf\n"
 #define STAT                                                                                    \
 	"4711 (ja) va\n(x) T 42 4711 4711 0 -1 4194560 7 0 0 0 1 2 0 0 20 0 31 0 123457 1 2 3 " \
@@ -30,6 +30,7 @@ static void every_field_is_read(void **state)
 	assert_int_equal(s.nspid, 7);
 	assert_int_equal(s.nr_nspid, 3);
 	assert_int_equal(s.parent_pid, 42);
+	assert_int_equal(s.nr_threads, 31);
 	assert_int_equal(s.uid, 1000);
 	assert_int_equal(s.euid, 1001);
 	assert_int_equal(s.fsuid, 1003);
