@@ -226,6 +226,26 @@ static void a_damaged_list_of_frame_sizes_takes_its_functions_rows(void **state)
 	}
 }
 
+/* Behind the load of sp, gogo is on a stack where nothing called it. */
+static void gogo_is_outermost_behind_its_load_of_sp(void **state)
+{
+	static const u8 load[] = { 0x48, 0x8b, 0x23 };
+	auto_elf struct elf *e = NULL;
+	auto_rows struct rows rows = { 0 };
+	u8 table[TABLE_LEN];
+
+	make_table(table, 20, GO_TEXT);
+	strcpy((char *)table + NAMES, "gogo");
+	go_program_make(&file, ".gopclntab", table, sizeof(table));
+	memcpy(go_program_at(&file, GO_TEXT + 0x3c), load, sizeof(load));
+	e = opened();
+	assert_int_equal(rows_build(e, &rows), 0);
+	EXPECT_ROWS(&rows, { 0x1000, 1, ROW_SP, 0 }, { 0x1004, 4, ROW_SP, -2 },
+		    { 0x103c, 1, ROW_SP, 0 }, { 0x103f, 0, ROW_END, 0 },
+		    { 0x1050, 2, ROW_SWITCH, -2 }, { 0x107f, 0, ROW_SIGNAL, 0 },
+		    { 0x1000 + TEXT_LEN, 0, ROW_NONE, 0 });
+}
+
 /* 8,000 functions share 2,000 frame sizes, which would take 150 MB. */
 static void a_list_that_many_functions_share_is_refused(void **state)
 {
@@ -262,6 +282,7 @@ int main(void)
 		cmocka_unit_test(the_first_function_is_found_by_the_description_of_the_module),
 		cmocka_unit_test(other_and_damaged_tables_are_refused),
 		cmocka_unit_test(a_damaged_list_of_frame_sizes_takes_its_functions_rows),
+		cmocka_unit_test(gogo_is_outermost_behind_its_load_of_sp),
 		cmocka_unit_test(a_list_that_many_functions_share_is_refused),
 	};
 

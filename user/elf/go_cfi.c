@@ -49,6 +49,10 @@ static const u8 without_frame[] = { CFA_RESTORE | FP };
 static const u8 switched[] = { CFA_DEF_CFA, FP, 16, CFA_OFFSET | FP, 2, CFA_VAL_OFFSET, SP, 0 };
 static const u8 outermost[] = { CFA_UNDEFINED, RETURN_ADDRESS };
 
+/* mov (%rbx),%rsp: gogo goes to the stack of a goroutine. What is at sp then is no address. */
+static const u8 load_of_sp[] = { 0x48, 0x8b, 0x23 };
+#define GOGO_LEN_MAX 256 /* bytes; gogo of Go 1.9 to 1.24 has 50 to 80 */
+
 /* A function's entry that is being written. */
 struct writer {
 	struct str *out;
@@ -125,7 +129,27 @@ static void add_signal_return(const struct go_function *f, struct str *out)
 	end_entry(out, start);
 }
 
-static void add_function(const struct gopclntab *t, const struct go_function *f, struct str *out)
+/* Says that nothing called `f` from its load of sp on, if it has one. */
+static void add_left_stack(const struct elf *e, const struct go_function *f, struct writer *w)
+{
+	u8 code[GOGO_LEN_MAX];
+	size_t len = f->end - f->start < sizeof(code) ? f->end - f->start : sizeof(code);
+	const u8 *load = NULL;
+
+	if (!elf_read_vaddr(e, f->start, code, len))
+		load = memmem(code, len, load_of_sp, sizeof(load_of_sp));
+	if (!load)
+		return;
+	u64 to = f->start + (u64)(load - code) + sizeof(load_of_sp);
+	if (to < w->at) /* not Go's gogo: there the frame's size is the last one by then */
+		return;
+	str_add_char(w->out, CFA_ADVANCE_LOC4);
+	add_uint(w->out, to - w->at, 4);
+	str_add_bytes(w->out, outermost, sizeof(outermost));
+}
+
+static void add_function(const struct elf *e, const struct gopclntab *t,
+			 const struct go_function *f, struct str *out)
 {
 	struct writer w = { .out = out, .at = f->start };
 
@@ -142,6 +166,8 @@ static void add_function(const struct gopclntab *t, const struct go_function *f,
 		out->len = start;
 		return;
 	}
+	if (f->frame == GO_FRAME_LEFT)
+		add_left_stack(e, f, &w);
 	end_entry(out, start);
 }
 
@@ -158,7 +184,7 @@ int go_cfi_make(const struct elf *e, void **out, size_t *len)
 	add_cie(&bytes, signal_cie, sizeof(signal_cie));
 	for (u32 i = 0; i < gopclntab_nr(t) && bytes.len <= CFI_SECTION_MAX; i++)
 		if (gopclntab_function(t, i, &f) && f.end - f.start <= UINT32_MAX)
-			add_function(t, &f, &bytes);
+			add_function(e, t, &f, &bytes);
 	if (bytes.len > CFI_SECTION_MAX)
 		return -EFBIG;
 	*len = bytes.len;

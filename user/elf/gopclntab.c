@@ -219,7 +219,8 @@ u32 gopclntab_nr(const struct gopclntab *t)
 
 /*
  * Go's runtime/asm_amd64.s, sys_linux_amd64.s and time_linux_amd64.s. Before Go 1.17 some of those
- * that switch have the fp of their caller, which is missing then. The last four call the vdso.
+ * that switch have the fp of their caller, which is missing then. Those of cgo align sp for C. The
+ * last four call the vdso.
  */
 static enum go_frame frame_of(const char *name)
 {
@@ -234,6 +235,11 @@ static enum go_frame frame_of(const char *name)
 		{ "runtime.rt0_go", GO_FRAME_OUTERMOST },
 		{ "runtime.asmcgocall", GO_FRAME_SWITCHED },
 		{ "runtime.systemstack", GO_FRAME_SWITCHED },
+		{ "runtime.callCgoMmap", GO_FRAME_SWITCHED },
+		{ "runtime.callCgoMunmap", GO_FRAME_SWITCHED },
+		{ "runtime.callCgoSigaction", GO_FRAME_SWITCHED },
+		{ "gogo", GO_FRAME_LEFT },
+		{ "runtime.gogo", GO_FRAME_LEFT }, /* before Go 1.17; later ones jump to gogo */
 		{ "runtime.sigreturn", GO_FRAME_SIGNAL },
 		{ "runtime.sigreturn__sigaction", GO_FRAME_SIGNAL },
 		{ "runtime.nanotime1", GO_FRAME_SWITCHED },

@@ -32,6 +32,7 @@ AUTO_DEFINE(gopclntab, struct gopclntab *, gopclntab_free)
 enum go_frame {
 	GO_FRAME_SIZED,    /* by the frame sizes */
 	GO_FRAME_SWITCHED, /* the function moves sp to another stack; fp shows the way back */
+	GO_FRAME_LEFT,     /* the function is the outermost one of another stack once it loads sp */
 	GO_FRAME_SIGNAL,   /* the function returns from a signal handler */
 	GO_FRAME_OUTERMOST,
 };
