@@ -22,7 +22,7 @@
 #include "daemon/listen.h"
 #include "daemon/restart.h"
 #include "daemon/supervisor.h"
-#include "proc/excluded.h"
+#include "proc/blocking.h"
 #include "proc/mapping.h"
 #include "proc/mem.h"
 #include "proc/target_file.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of mappings that processes share, and their budget. */
-#include "proc/mapping_block.h"
+#include "proc/mapping.h"
 #include "test.h"
 
 #include <stdlib.h>

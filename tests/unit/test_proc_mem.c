@@ -13,7 +13,6 @@
 #include "elf/image.h"
 #include "proc/mapping.h"
 #include "proc/mem.h"
-#include "proc/mem_reader.h"
 #include "proc/status.h"
 #include "test.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "proc/memory_room.h"
+#include "proc/cgroup.h"
 
 /* A hierarchy in a test folder: TOP/pod/container. */
 struct world {

@@ -12,8 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "proc/call_filter.h"
-#include "proc/capability.h"
+#include "proc/rights.h"
 
 static u64 set(int a, int b)
 {

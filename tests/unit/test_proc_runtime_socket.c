@@ -16,11 +16,10 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "proc/call_filter.h"
 #include "proc/container.h"
 #include "proc/open_request.h"
-#include "proc/opener.h"
-#include "proc/runtime_socket.h"
+#include "proc/rights.h"
+#include "proc/runtime.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 

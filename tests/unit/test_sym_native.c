@@ -25,7 +25,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "elf/debugfile.h"
-#include "proc/mapped_file.h"
+#include "proc/target_file.h"
 #include "sym/native.h"
 
 #define BUDGET (32u << 20)

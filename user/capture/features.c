@@ -17,7 +17,7 @@
 #include "capture/kernel/node_programs.h"
 #include "capture/kernel/privilege.h"
 #include "capture/kernel/programs.h"
-#include "proc/capability.h"
+#include "proc/rights.h"
 #include "sym/kernel.h"
 
 #define DEFAULT_HZ 99 /* of `record` */

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
-#include "proc/memory_room.h"
+#include "proc/cgroup.h"
 
 #define MATTERS_BYTES     (256u << 20) /* a recording with default tables stays below */
 #define SYMBOLS_SHARE     8            /* of the room at the start */

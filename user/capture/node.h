@@ -26,7 +26,7 @@ struct node_options {
 	bool times_programs;       /* the run time of BPF programs is known without `measure`, also
 				      that of others */
 	bool keeps_output_rights;  /* the output needs rights over files of others
-				      (proc/privileges.h) */
+				      (proc/rights.h) */
 	bool ends_without_helpers; /* the caller watches node_lost_helper and ends */
 	bool keeps_rights; /* for tests that go on after the node's end: drops none, attaches no
 			      agent */

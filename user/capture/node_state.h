@@ -13,7 +13,7 @@
 #include "capture/node.h"
 #include "capture/samples/inbox.h"
 #include "capture/unwind/unwinding.h"
-#include "proc/cgroup_bound.h"
+#include "proc/cgroup.h"
 #include "proc/container.h"
 #include "sym/symbolize.h"
 #include "worker/workers.h"

@@ -12,7 +12,6 @@
 #include "capture/losses.h"
 #include "capture/recording_state.h"
 #include "proc/mem.h"
-#include "proc/mem_reader.h"
 
 #define INCOMPLETE_MAX 50 /* processes */
 

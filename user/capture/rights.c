@@ -11,9 +11,8 @@
 #include "base/log.h"
 #include "capture/kernel/kernel_types.h"
 #include "jvm/attach/helper.h"
-#include "proc/call_filter.h"
 #include "proc/open_request.h"
-#include "proc/privileges.h"
+#include "proc/rights.h"
 
 struct rights {
 	struct helper *helper; /* NULL: it did not start */

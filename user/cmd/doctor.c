@@ -25,8 +25,7 @@
 #include "jvm/agent/agents.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/jvm_support.h"
-#include "proc/capability.h"
-#include "proc/privileges.h"
+#include "proc/rights.h"
 
 struct visit {
 	const char *agent_path;

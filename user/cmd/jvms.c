@@ -22,7 +22,7 @@
 #include "jvm/attach/detach.h"
 #include "jvm/perf_map_writer.h"
 #include "jvm/process/javaproc.h"
-#include "proc/capability.h"
+#include "proc/rights.h"
 #include "proc/status.h"
 
 struct options {

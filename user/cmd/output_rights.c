@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/outfile.h"
-#include "proc/capability.h"
+#include "proc/rights.h"
 
 static bool is_anothers_in_sticky_folder(const char *path)
 {

@@ -21,7 +21,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "cmd/page_user.h"
-#include "proc/capability.h"
+#include "proc/rights.h"
 
 #define PROGRAM      "xdg-open"
 #define EARLY_END_MS 2000 /* an xdg-open that fails ends sooner */

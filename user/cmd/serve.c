@@ -30,7 +30,7 @@
 #include "daemon/tls.h"
 #include "fleet/message.h"
 #include "fleet/selector.h"
-#include "proc/cgroup_bound.h"
+#include "proc/cgroup.h"
 #include "push/bodies.h"
 #include "recorder/conf.h"
 #include "recorder/continuous.h"

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "control/pulse.h"
-#include "proc/excluded.h"
+#include "proc/blocking.h"
 
 /*
  * Runs a process: `control_fd` is its end of the socket over which channels come

@@ -18,7 +18,7 @@
 #include "base/file.h"
 #include "jvm/attach/inject.h"
 #include "jvm/process/process_root.h"
-#include "proc/capability.h"
+#include "proc/rights.h"
 
 #define WAIT_MS 10000
 

@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "base/types.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 
 /*
  * Replaces the files, or removes them if `text` is NULL. It follows no links, changes only regular

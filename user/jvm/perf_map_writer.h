@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/types.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 
 struct perf_map_done {
 	size_t nr_lines;

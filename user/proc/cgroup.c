@@ -9,9 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "base/time.h"
 
 #define TEXT_MAX   65536
 #define MOUNTS_MAX (16 << 20)
@@ -315,4 +317,201 @@ void cgroup_each(const struct cgroup_mount *m, cgroup_fn visit, void *ctx)
 
 	if (fd >= 0)
 		walk_folder(&w, fd, 0);
+}
+
+#define TEXT_MAX      65536
+#define LOOK_EVERY_NS NS_PER_SEC
+
+struct cgroup_bound {
+	char *name;
+	struct cgroup_mounts mounts;
+	const struct cgroup_mount *mount; /* NULL: the group was not found yet */
+	char *path;                       /* of the group in its hierarchy */
+	u64 looked_ns;
+};
+
+struct cgroup_bound *cgroup_bound_new(const char *name)
+{
+	struct cgroup_bound *b = xcalloc(1, sizeof(*b));
+
+	b->name = xstrdup(name);
+	return b;
+}
+
+void cgroup_bound_free(struct cgroup_bound *b)
+{
+	if (!b)
+		return;
+	cgroup_mounts_fini(&b->mounts);
+	free(b->path);
+	free(b->name);
+	free(b);
+}
+
+/* `folder` relative to the root of the hierarchy; NULL if it is not below the mount. */
+static char *path_below(const struct cgroup_mount *m, const char *folder)
+{
+	auto_free char *real = realpath(folder, NULL);
+	size_t len = strlen(m->path);
+
+	if (!real || strncmp(real, m->path, len) || (real[len] && real[len] != '/'))
+		return NULL;
+	return xasprintf("%s%s", m->root[1] ? m->root : "", real + len);
+}
+
+static void look(struct cgroup_bound *b)
+{
+	u64 now_ns = time_mono_ns(), id;
+
+	if (b->mount || (b->looked_ns && now_ns - b->looked_ns < LOOK_EVERY_NS))
+		return;
+	b->looked_ns = now_ns;
+	cgroup_mounts_fini(&b->mounts);
+	b->mounts = (struct cgroup_mounts){ 0 };
+	if (cgroup_mounts_read(&b->mounts))
+		return;
+	b->mount = cgroup_find(&b->mounts, b->name, &id);
+	if (!b->mount)
+		return;
+	auto_free char *below = xasprintf("%s/%s", b->mount->path, b->name);
+	b->path = path_below(b->mount, b->name) ?: path_below(b->mount, below);
+	if (!b->path)
+		b->mount = NULL;
+}
+
+bool cgroup_bound_exists(struct cgroup_bound *b)
+{
+	look(b);
+	return b->mount && (b->mount->is_unified || !strstr(b->mount->options, ",name="));
+}
+
+bool cgroup_bound_holds(struct cgroup_bound *b, pid_t pid)
+{
+	auto_free char *text = NULL;
+	char file[32];
+	size_t len;
+
+	look(b);
+	snprintf(file, sizeof(file), "/proc/%d/cgroup", (int)pid);
+	if (!b->mount || file_read(file, TEXT_MAX, &text, &len))
+		return false;
+	auto_free char *path = cgroup_path(b->mount, text);
+	size_t own = strlen(b->path);
+	return path && !strncmp(path, b->path, own) && (!path[own] || path[own] == '/');
+}
+
+#define TEXT_MAX 65536
+
+/* File names of version 2 and of version 1. */
+struct files {
+	const char *limit, *used, *droppable;
+};
+
+static const struct files versions[] = {
+	{ "memory.max", "memory.current", "\ninactive_file " },
+	{ "memory.limit_in_bytes", "memory.usage_in_bytes", "\ntotal_inactive_file " },
+};
+
+static char *read_text(const char *folder, const char *name)
+{
+	auto_free char *path = xasprintf("%s/%s", folder, name);
+	char *text = NULL;
+	size_t len;
+
+	return file_read(path, TEXT_MAX, &text, &len) ? NULL : text;
+}
+
+/* Returns false if the file has no number: version 2 writes "max" for no limit. */
+static bool read_number(const char *folder, const char *name, u64 *out)
+{
+	auto_free char *text = read_text(folder, name);
+	char *end;
+
+	if (!text)
+		return false;
+	*out = strtoull(text, &end, 10);
+	return end != text;
+}
+
+static u64 read_droppable(const char *folder, const char *key)
+{
+	auto_free char *text = read_text(folder, "memory.stat");
+	const char *at = text ? strstr(text, key) : NULL;
+
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+/* Lowers *out to the room of this group. */
+static bool narrow(const char *folder, struct memory_room *out)
+{
+	bool is_limited = false;
+	u64 limit, used;
+
+	for (size_t i = 0; i < ARRAY_SIZE(versions); i++) {
+		const struct files *f = &versions[i];
+		if (!read_number(folder, f->limit, &limit) ||
+		    !read_number(folder, f->used, &used) ||
+		    limit >= (u64)INT64_MAX / 2) /* version 1 writes a large number for no limit */
+			continue;
+		u64 droppable = read_droppable(folder, f->droppable);
+		used -= droppable < used ? droppable : used;
+		u64 left = used < limit ? limit - used : 0;
+		if (left < out->left)
+			*out = (struct memory_room){ limit, left };
+		is_limited = true;
+	}
+	return is_limited;
+}
+
+bool memory_room_of(const char *folder, const char *top, struct memory_room *out)
+{
+	auto_free char *at = xstrdup(folder);
+	struct memory_room room = { 0, UINT64_MAX };
+	bool is_limited = false;
+
+	while (strlen(at) >= strlen(top)) {
+		is_limited |= narrow(at, &room);
+		char *slash = strrchr(at, '/');
+		if (!slash)
+			break;
+		*slash = '\0';
+	}
+	if (is_limited)
+		*out = room;
+	return is_limited;
+}
+
+static const char *top_of(const struct cgroup_mounts *m, const char *folder)
+{
+	vec_each(one, &m->all) {
+		size_t len = strlen(one->path);
+		if (!strncmp(folder, one->path, len) && (!folder[len] || folder[len] == '/'))
+			return one->path;
+	}
+	return folder;
+}
+
+bool memory_room_read(pid_t pid, struct memory_room *out)
+{
+	static const char *const controllers[] = { NULL, "memory" };
+	struct cgroup_mounts mounts = { 0 };
+	auto_free char *text = NULL;
+	struct memory_room room;
+	char path[32];
+	bool is_limited = false;
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
+	if (file_read(path, TEXT_MAX, &text, &len) || cgroup_mounts_read(&mounts))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(controllers); i++) {
+		auto_free char *folder = cgroup_folder(&mounts, text, controllers[i]);
+		if (!folder || !memory_room_of(folder, top_of(&mounts, folder), &room))
+			continue;
+		if (!is_limited || room.left < out->left)
+			*out = room;
+		is_limited = true;
+	}
+	cgroup_mounts_fini(&mounts);
+	return is_limited;
 }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Control groups: where they are mounted, and which container a process is in. */
+/*
+ * Control groups: where they are mounted, which container a process is in, which processes a group
+ * holds, and how much memory it has left.
+ */
 #pragma once
+
+#include <sys/types.h>
 
 #include "base/types.h"
 #include "base/vec.h"
@@ -72,3 +77,33 @@ void cgroup_each(const struct cgroup_mount *m, cgroup_fn visit, void *ctx);
  * NULL if there is no such group.
  */
 const struct cgroup_mount *cgroup_find(const struct cgroup_mounts *m, const char *name, u64 *id);
+
+/* A control group as a set of processes: those in it, and in the groups below it. */
+struct cgroup_bound;
+
+/*
+ * `name` is as in cgroup_find. A group that does not exist yet is looked up again, at most once a
+ * second.
+ */
+struct cgroup_bound *cgroup_bound_new(const char *name);
+void cgroup_bound_free(struct cgroup_bound *b);
+
+/* Whether the process is in the group; false also if either is gone. */
+bool cgroup_bound_holds(struct cgroup_bound *b, pid_t pid);
+
+/* Whether the group exists, in a hierarchy with controllers or of version 2. */
+bool cgroup_bound_exists(struct cgroup_bound *b);
+
+struct memory_room {
+	u64 limit, left; /* limit and room of the group with the least room */
+};
+
+/*
+ * Finds how much the process's groups may still take before one of them reaches its limit. File
+ * cache that the kernel can drop counts as free. Returns false if there is no limit or none is
+ * visible.
+ */
+bool memory_room_read(pid_t pid, struct memory_room *out);
+
+/* The same for a group's folder in the hierarchy that is mounted at `top`. */
+bool memory_room_of(const char *folder, const char *top, struct memory_room *out);

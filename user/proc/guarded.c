@@ -11,8 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "proc/call_filter.h"
-#include "proc/file_filter.h"
+#include "proc/rights.h"
 
 #define SOCK_FD     3 /* in the process */
 #define DELAY_FIRST 3 /* s before it is started again, at most */

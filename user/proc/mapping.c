@@ -4,18 +4,96 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/dict.h"
 #include "base/file.h"
 #include "base/time.h"
 #include "base/vec.h"
-#include "proc/excluded.h"
-#include "proc/path.h"
+#include "proc/blocking.h"
 #include "proc/status.h"
+
+struct stored {
+	struct stored *next; /* another path with the same hash */
+	u64 hash;
+	u32 nr_users, len;
+	char text[];
+};
+
+/* A cache for the whole program: the paths in use, by hash. Empty when the last one is freed. */
+static struct dict stored_paths;
+
+static const char no_path[1]; /* of anonymous memory; never stored */
+
+static struct stored *stored_of(const char *path)
+{
+	return (void *)(path - offsetof(struct stored, text));
+}
+
+const char *path_share(const char *path)
+{
+	if (*path)
+		stored_of(path)->nr_users++;
+	return path;
+}
+
+const char *path_new(const char *text, size_t len)
+{
+	if (!len)
+		return no_path;
+
+	u64 hash = hash_keyed(text, len), *first = dict_add(&stored_paths, hash);
+	for (struct stored *s = (void *)*first; s; s = s->next)
+		if (s->len == len && !memcmp(s->text, text, len))
+			return path_share(s->text);
+
+	struct stored *new = xmalloc(sizeof(*new) + len + 1);
+	*new = (struct stored){ (void *)*first, hash, 1, (u32)len };
+	memcpy(new->text, text, len);
+	new->text[len] = '\0';
+	*first = (u64) new;
+	return new->text;
+}
+
+static void forget(const struct stored *s)
+{
+	u64 *first = dict_find(&stored_paths, s->hash);
+
+	if ((void *)*first == s) {
+		*first = (u64)s->next;
+	} else {
+		struct stored *before = (void *)*first;
+		while (before->next != s)
+			before = before->next;
+		before->next = s->next;
+	}
+	if (!*first)
+		dict_remove(&stored_paths, s->hash);
+	if (!stored_paths.nr)
+		dict_fini(&stored_paths);
+}
+
+void path_free(const char *path)
+{
+	if (!path || !*path)
+		return;
+
+	struct stored *s = stored_of(path);
+	if (--s->nr_users)
+		return;
+	forget(s);
+	free(s);
+}
+
+size_t path_bytes(const char *path)
+{
+	return *path ? sizeof(struct stored) + stored_of(path)->len + 1 : 0;
+}
 
 /* A path has at most 4095 bytes. The kernel may write each newline as four bytes. */
 #define LINE_MAX_BYTES 20000
@@ -346,4 +424,123 @@ void mappings_fini(struct mappings *all)
 	vec_each(m, all)
 		path_free(m->path);
 	vec_fini(all);
+}
+
+void mapping_budget_fini(struct mapping_budget *b)
+{
+	dict_fini(&b->by_user);
+}
+
+size_t mapping_budget_room(const struct mapping_budget *b, uid_t uid)
+{
+	const u64 *used = dict_find(&b->by_user, uid);
+	size_t total = MAPPING_BLOCKS_BYTES - b->bytes;
+	size_t share = MAPPING_USER_BYTES - (used ? *used : 0);
+
+	return share < total ? share : total;
+}
+
+static bool take_room(struct mapping_budget *b, uid_t uid, size_t bytes)
+{
+	if (bytes > mapping_budget_room(b, uid))
+		return false;
+	b->bytes += bytes;
+	*dict_add(&b->by_user, uid) += bytes;
+	return true;
+}
+
+static void give_room(struct mapping_budget *b, uid_t uid, size_t bytes)
+{
+	u64 *used = dict_find(&b->by_user, uid);
+
+	b->bytes -= bytes;
+	*used -= bytes;
+	if (!*used)
+		dict_remove(&b->by_user, uid);
+}
+
+struct mapping_block *mapping_block_new(struct mapping_budget *b, uid_t uid, struct mappings *all)
+{
+	size_t bytes = sizeof(struct mapping_block) + mappings_bytes(all);
+
+	if (!take_room(b, uid, bytes)) {
+		mappings_fini(all);
+		return NULL;
+	}
+	struct mapping_block *block = xcalloc(1, sizeof(*block));
+	*block = (struct mapping_block){ *all, 1, uid, bytes };
+	*all = (struct mappings){ 0 };
+	return block;
+}
+
+struct mapping_block *mapping_block_share(struct mapping_block *block)
+{
+	if (block)
+		block->nr_processes++;
+	return block;
+}
+
+void mapping_block_drop(struct mapping_budget *b, struct mapping_block *block)
+{
+	if (!block || --block->nr_processes)
+		return;
+	give_room(b, block->uid, block->bytes);
+	mappings_fini(&block->all);
+	free(block);
+}
+
+/* Replaces *block by a copy. */
+static bool copy(struct mapping_budget *b, struct mapping_block **block, uid_t uid)
+{
+	struct mappings all = { 0 };
+
+	if (*block && (*block)->bytes > mapping_budget_room(b, uid))
+		return false;
+	if (*block)
+		mappings_copy(&(*block)->all, &all);
+	struct mapping_block *new = mapping_block_new(b, uid, &all);
+	if (!new)
+		return false;
+	mapping_block_drop(b, *block);
+	*block = new;
+	return true;
+}
+
+/*
+ * At most what an insertion needs: three more mappings, in an array of twice the size. The path of
+ * the mapping behind it may count once more, because it splits that one or a run with its path.
+ */
+static size_t growth(const struct mapping_block *block, const struct mapping *m)
+{
+	const struct mappings *all = &block->all;
+	const struct mapping *behind = mappings_next(all, m->end);
+	size_t array = (all->nr + 3 > all->cap) ? (all->cap + 8) * sizeof(*m) : 0;
+
+	return array + strlen(m->path) + 64 + (behind ? path_bytes(behind->path) : 0);
+}
+
+bool mapping_block_insert(struct mapping_budget *b, struct mapping_block **block, uid_t uid,
+			  const struct mapping *m)
+{
+	if ((!*block || (*block)->nr_processes > 1) && !copy(b, block, uid))
+		return false;
+
+	struct mapping_block *own = *block;
+	if (growth(own, m) > mapping_budget_room(b, own->uid))
+		return false;
+	s64 grown = mappings_insert(&own->all, m);
+	own->bytes += (size_t)grown;
+	if (grown >= 0)
+		return take_room(b, own->uid, (size_t)grown);
+	give_room(b, own->uid, (size_t)-grown);
+	return true;
+}
+
+void mapping_block_move(struct mapping_budget *b, struct mapping_block *block, uid_t uid)
+{
+	if (!block || block->nr_processes > 1 || block->uid == uid ||
+	    !take_room(b, uid, block->bytes))
+		return;
+	give_room(b, block->uid, block->bytes);
+	block->uid = uid;
 }

@@ -11,8 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "proc/excluded.h"
-#include "proc/mem_reader.h"
+#include "proc/blocking.h"
 #include "proc/status.h"
 
 #define PAGE_SIZE 4096 /* strings are read page by page, because the next page may be missing */

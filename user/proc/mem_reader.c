@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads memory that may never arrive. */
-#include "proc/mem_reader.h"
+/*
+ * Processes that make the calls by which other processes' memory is read. Such a call waits for
+ * pages that are not in memory, and a process can own pages that never arrive (userfaultfd, FUSE).
+ * Not even SIGKILL ends the wait for a FUSE server. The caller therefore waits with a deadline and
+ * then abandons the reading process. A reading process that was killed is replaced. If no further
+ * process can be forked, the caller itself reads, without a deadline. Part of proc/mem.h.
+ */
+#include "proc/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,9 +29,8 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "base/vec.h"
-#include "proc/call_filter.h"
-#include "proc/privileges.h"
-#include "proc/slow_users.h"
+#include "proc/blocking.h"
+#include "proc/rights.h"
 
 #define QUICK_NS (2 * NS_PER_MS)  /* a call that takes less is not examined */
 #define LOOK_NS  (10 * NS_PER_MS) /* between examinations of a slow call */

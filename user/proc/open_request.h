@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks the opener, another process (proc/opener.h), to open a file that a process chose. The
- * opener has the right to take the ids of that process, which the recorder gives up. It also asks
- * container runtimes, because the recorder may not connect. If the file's
- * file system does not answer, only the opener waits: it is ended after OPEN_MAX_MS and replaced.
+ * Asks the opener, another process (opener.c), to open a file that a process chose. The opener has
+ * the right to take the ids of that process, which the recorder gives up. It also asks container
+ * runtimes, because the recorder may not connect. If the file's file system does not answer, only
+ * the opener waits: it is ended after OPEN_MAX_MS and replaced.
  * Files of that user are then refused for a while, twice as long each time. All slow files may take
  * 1 s and 5 % of the time together; then all are refused.
  *
- * proc/target_file.c and proc/mapped_file.c send such requests once open_requests_begin was called.
+ * proc/target_file.c sends such requests once open_requests_begin was called.
  */
 #pragma once
 
@@ -68,3 +68,9 @@ int open_request(struct open_order *order, const char *path, int root);
  * or -EBUSY, -EPIPE or -EPROTO if the opener does not answer. The time is not charged to files.
  */
 int open_request_answer(u32 runtime, const char *id);
+
+/*
+ * The opener's side: answers the orders that come through the socket until the recorder closes its
+ * end. `root` is the prefix of /run, /etc and /proc for container runtimes; "" except in tests.
+ */
+void opener_serve(int sock, const char *root);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens files for the recorder, with the ids of the processes that chose them; asks runtimes. */
-#include "proc/opener.h"
-
+/*
+ * The opener, a process that opens files for the recorder, with the ids of the processes that chose
+ * them, and asks container runtimes. Part of proc/open_request.h.
+ */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
@@ -10,10 +11,8 @@
 #include "base/auto.h"
 #include "base/memfile.h"
 #include "proc/cgroup.h"
-#include "proc/mapped_file.h"
 #include "proc/open_request.h"
-#include "proc/runtime_config.h"
-#include "proc/runtime_socket.h"
+#include "proc/runtime.h"
 #include "proc/target_file.h"
 #include "worker/message.h"
 

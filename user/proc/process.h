@@ -8,8 +8,8 @@
 
 #include "base/dict.h"
 #include "proc/container.h"
-#include "proc/mapping_block.h"
-#include "proc/process_id.h"
+#include "proc/mapping.h"
+#include "proc/status.h"
 
 #define PROCESS_COMM_LEN 16
 
@@ -148,3 +148,15 @@ void processes_find_lost(struct processes *all, process_fn lost, void *ctx);
 
 /* Calls `visit` for every process, in no particular order. */
 void processes_each(struct processes *all, process_fn visit, void *ctx);
+
+/* The parts of a process that user space reads. Each one needs another right. */
+enum reading {
+	READING_NOTHING,
+	READING_MAPPINGS,
+	READING_MEMORY,
+	READING_FILES, /* the file that is mapped at a pc */
+	NR_READINGS
+};
+
+/* The capabilities that are missing to read this part; 0 if it can be read. */
+u64 reading_lacks(enum reading reading, const struct process *p, u64 pc);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens files that a process chose. */
+/* Opens files that a process chose: by their paths, as mapped files, and debug files for workers.
+ */
 #include "proc/target_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,12 +16,15 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
-#include "proc/excluded.h"
+#include "elf/debugfile.h"
+#include "proc/blocking.h"
 #include "proc/open_request.h"
 #include "proc/status.h"
 
@@ -200,7 +205,7 @@ int target_file_open_unlinked(const struct target_root *root, const char *path)
 	return file_open_regular(root->fd, path, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
 }
 
-static int open_range(pid_t pid, u64 start, u64 end)
+static int open_map_file(pid_t pid, u64 start, u64 end)
 {
 	char path[96];
 
@@ -210,12 +215,16 @@ static int open_range(pid_t pid, u64 start, u64 end)
 	return file_open_regular(AT_FDCWD, path, 0);
 }
 
-int target_file_open_range(pid_t pid, u64 start, u64 end)
+/*
+ * Opens with our ids the file that a process has mapped at this range, by /proc/PID/map_files. The
+ * kernel's link leads to the file itself.
+ */
+static int open_range(pid_t pid, u64 start, u64 end)
 {
-	int fd = open_range(pid, start, end);
+	int fd = open_map_file(pid, start, end);
 	pid_t tid = fd == -ENOENT ? proc_other_thread(pid) : 0;
 
-	return tid ? open_range(tid, start, end) : fd;
+	return tid ? open_map_file(tid, start, end) : fd;
 }
 
 /* Before Linux 6.3 there is no such flag; from then on a node may demand it. */
@@ -272,4 +281,157 @@ int target_memfd_open(int dir_fd, const char *entry, const char *name, uid_t own
 		return -ENOENT;
 	int fd = open(again, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * In these file systems stat(2) reports another device, and on overlayfs another inode, than
+ * /proc/PID/maps.
+ */
+static bool has_two_identities(int fd, bool *inode_too)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return false;
+	*inode_too = fs.f_type == OVERLAYFS_SUPER_MAGIC;
+	return *inode_too || fs.f_type == BTRFS_SUPER_MAGIC;
+}
+
+/*
+ * `by_range`: the kernel found the file by the address range, which may have another mapping than
+ * `m` by now.
+ */
+static bool is_mapped(int fd, const struct mapping *m, bool by_range)
+{
+	bool inode_too = false;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return false;
+	bool same_inode = st.st_ino == m->inode;
+	if (same_inode && st.st_dev == makedev(m->dev_major, m->dev_minor))
+		return true;
+	return has_two_identities(fd, &inode_too) && (same_inode || (by_range && inode_too));
+}
+
+static int checked(int fd, const struct mapping *m, bool by_range)
+{
+	if (fd < 0 || is_mapped(fd, m, by_range))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static int open_by_range(pid_t pid, const struct mapping *m)
+{
+	return checked(open_range(pid, m->start, m->end), m, true);
+}
+
+static bool maps_same_file(const struct mapping *a, const struct mapping *b)
+{
+	return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+}
+
+/*
+ * The kernel may have merged or split the mapping since `m` was read. Text that was copied to
+ * anonymous memory has its file mapped elsewhere.
+ */
+static int open_by_current_range(pid_t pid, const struct mapping *m)
+{
+	struct mappings all;
+	int fd = -ENOENT;
+
+	if (mappings_read(pid, m->executable && !m->is_copy, &all))
+		return fd;
+	for (size_t i = 0; i < all.nr && fd == -ENOENT; i++) {
+		if (maps_same_file(&all.at[i], m))
+			fd = open_by_range(pid, &all.at[i]);
+	}
+	mappings_fini(&all);
+	return fd;
+}
+
+/* Paths in /proc/PID/maps are free of symbolic links. A link there now is an attempt to mislead. */
+static int open_by_path(int err, struct target_root *root, const struct mapping *m)
+{
+	if (err)
+		return err;
+	int fd = target_file_open_unlinked(root, m->path);
+	target_root_close(root);
+	return checked(fd, m, false);
+}
+
+static int ask_opener_for_mapped(pid_t pid, const struct mapping *m)
+{
+	struct open_order order = {
+		.kind = OPEN_MAPPED,
+		.pid = pid,
+		.dev_major = m->dev_major,
+		.dev_minor = m->dev_minor,
+		.is_executable = m->executable && !m->is_copy,
+		.start = m->start,
+		.end = m->end,
+		.inode = m->inode,
+	};
+
+	return open_request(&order, m->path, -1);
+}
+
+int mapped_file_open(pid_t pid, const struct mapping *m)
+{
+	struct target_root theirs, ours;
+
+	if (!m->inode || m->path[0] != '/')
+		return -ENOENT;
+	int err = excluded_touch(pid);
+	if (err)
+		return err;
+	if (open_requests_are_used())
+		return ask_opener_for_mapped(pid, m);
+	int fd = open_by_range(pid, m);
+	if (fd >= 0 || fd == -ENOEXEC)
+		return fd;
+
+	int in_target = open_by_path(target_root_open(pid, &theirs), &theirs, m);
+	if (in_target >= 0)
+		return in_target;
+	int in_ours = open_by_path(target_root_open_ours(geteuid(), getegid(), &ours), &ours, m);
+	if (in_ours >= 0)
+		return in_ours;
+	if (fd == -ENOENT && (fd = open_by_current_range(pid, m)) >= 0)
+		return fd;
+	if (in_target == -ESTALE || in_ours == -ESTALE)
+		return -ESTALE;
+	return in_target == -EACCES || in_target == -EPERM ? in_target : -ENOENT;
+}
+
+struct debug_opener {
+	pid_t pid;
+	uid_t owner;
+	char root[];
+};
+
+int debug_opener_open(void *ctx, u32 place, const char *path)
+{
+	const struct debug_opener *opener = ctx;
+	struct target_root root;
+
+	if (place != DEBUG_IN_PROCESS)
+		return debugfile_open_host(opener->root, place, path);
+	int err = target_root_open(opener->pid, &root);
+	if (err)
+		return err;
+	auto_close int fd = target_file_open(&root, path);
+	target_root_close(&root);
+	return fd < 0 || debugfile_is_trusted(fd, opener->owner) ? take_fd(fd) : -EPERM;
+}
+
+struct debug_opener *debug_opener_new(const char *root, pid_t pid, uid_t owner)
+{
+	size_t len = strlen(root) + 1;
+	struct debug_opener *opener = xmalloc(sizeof(*opener) + len);
+
+	*opener = (struct debug_opener){ pid, owner };
+	memcpy(opener->root, root, len);
+	return opener;
 }

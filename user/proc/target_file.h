@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/types.h"
+#include "proc/mapping.h"
 
 /* A root folder, and the ids with which files below it are opened. */
 struct target_root {
@@ -51,12 +52,6 @@ u64 target_file_inode(const struct target_root *root, const char *path);
  */
 int target_file_open_unlinked(const struct target_root *root, const char *path);
 
-/*
- * Opens with our ids the file that a process has mapped at this range, by /proc/PID/map_files. The
- * kernel's link leads to the file itself.
- */
-int target_file_open_range(pid_t pid, u64 start, u64 end);
-
 /* Opens a folder of a root without reading it (O_PATH). */
 int target_folder_open(int root_fd, const char *path);
 
@@ -66,3 +61,26 @@ int target_folder_open(int root_fd, const char *path);
  * /proc/PID/fd. Nothing is opened for writing before that is proven. -ENOENT if it is another file.
  */
 int target_memfd_open(int dir_fd, const char *entry, const char *name, uid_t owner);
+
+/*
+ * Returns a descriptor of the regular file that `m` of process `pid` maps, or a negative errno.
+ * -ENOENT: not found (the process is gone, or the file was deleted and /proc/PID/map_files is not
+ * accessible). -ESTALE: another file is there now. -ENOEXEC: not a regular file. Also -EACCES or
+ * -EPERM.
+ *
+ * /proc/PID/map_files (CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN) also finds files that were deleted
+ * or replaced, or are in another mount namespace or chroot. Next the path is tried in the process's
+ * root, then in ours; after the process's end only ours is left. A file found by its path must have
+ * the mapping's inode and device. On overlayfs and btrfs the device may differ, because stat(2) and
+ * /proc/PID/maps report different ones.
+ */
+int mapped_file_open(pid_t pid, const struct mapping *m);
+
+/* Opens debug files for a module: the worker that reads it asks by worker_open. */
+struct debug_opener;
+
+/* Freed with free(). `root` is DEBUG_ROOT of elf/debugfile.h. */
+struct debug_opener *debug_opener_new(const char *root, pid_t pid, uid_t owner);
+
+/* A worker_open_fn. */
+int debug_opener_open(void *opener, u32 place, const char *path);

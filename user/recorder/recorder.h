@@ -2,12 +2,12 @@
 /*
  * The recorder process of the daemon: one node with all its recordings, asked for by the web
  * process over a channel. It has no network and no store, and keeps only the rights that recording
- * takes (proc/privileges.h).
+ * takes (proc/rights.h).
  */
 #pragma once
 
 #include "control/pulse.h"
-#include "proc/excluded.h"
+#include "proc/blocking.h"
 #include "recorder/governor.h"
 
 struct recorder_options {

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "proc/mapping.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 #include "worker/workers.h"
 
 #define GENERATED_CODE_BYTES (64u << 20) /* of all maps */

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "proc/capability.h"
+#include "proc/rights.h"
 
 #define MAX_SYMBOLS    4000000
 #define MAX_NAMES      (256u << 20)

@@ -17,8 +17,6 @@
 #include "base/time.h"
 #include "elf/debugfile.h"
 #include "elf/symbols.h"
-#include "proc/debug_opener.h"
-#include "proc/mapped_file.h"
 #include "proc/target_file.h"
 #include "sym/demangle.h"
 #include "sym/parse_symbols.h"

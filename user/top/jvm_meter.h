@@ -3,7 +3,7 @@
 #pragma once
 
 #include "jvm/hotspot/gauges.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 
 #define RATE_UNKNOWN (-1.0)
 

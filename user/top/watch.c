@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/recording.h"
-#include "proc/capability.h"
+#include "proc/rights.h"
 #include "profile/names.h"
 #include "top/daemon_board.h"
 #include "top/jvm_rows.h"

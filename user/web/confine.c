@@ -7,8 +7,7 @@
 
 #include "base/log.h"
 #include "base/types.h"
-#include "proc/call_filter.h"
-#include "proc/file_filter.h"
+#include "proc/rights.h"
 
 int web_confine(int dir, const char *fleet_dir)
 {

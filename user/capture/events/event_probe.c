@@ -13,9 +13,9 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "capture/events/event_kind.h"
+#include "capture/events/library.h"
 #include "capture/targets/targets.h"
-#include "proc/capability.h"
-#include "proc/library.h"
+#include "proc/rights.h"
 #include "sym/places.h"
 
 #define UPROBE_PREFIX "uprobe:"

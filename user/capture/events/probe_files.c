@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/file_status.h"
 #include "base/log.h"
-#include "proc/mapped_file.h"
+#include "proc/target_file.h"
 
 #define SEARCHING_MAX 64
 #define USER_SHARE    4       /* one user's part of it, and of the files with probes */

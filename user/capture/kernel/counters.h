@@ -2,7 +2,7 @@
 /* The counters of bpf/stat.h in words: for the summary, the notes of a profile and the page. */
 #pragma once
 
-#include "proc/reading.h"
+#include "proc/process.h"
 
 enum severity {
 	SEVERITY_NORMAL,

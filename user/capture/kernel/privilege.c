@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "capture/kernel/descriptors.h"
-#include "proc/capability.h"
+#include "proc/rights.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 #define LOCKDOWN   "/sys/kernel/security/lockdown"

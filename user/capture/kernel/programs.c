@@ -23,7 +23,7 @@
 #include "capture/kernel/privilege.h"
 #include "capture/kernel/uprobe_multi.h"
 #include "knobs.h"
-#include "proc/capability.h"
+#include "proc/rights.h"
 
 #include "recording.skel.h" /* needs the types above */
 

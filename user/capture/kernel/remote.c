@@ -12,8 +12,8 @@
 #include "base/alloc.h"
 #include "capture/kernel/privilege.h"
 #include "capture/kernel/programs.h"
-#include "proc/capability.h"
 #include "proc/mem.h"
+#include "proc/rights.h"
 
 struct remote {
 	int program;

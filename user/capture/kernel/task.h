@@ -3,7 +3,7 @@
 #pragma once
 
 #include "abi.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 
 static inline struct process_id task_process(const struct task_id *task)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "proc/path.h"
+#include "proc/mapping.h"
 
 static size_t sample_size(const struct sample *s)
 {

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "jvm/hotspot/legibility.h"
-#include "proc/capability.h"
+#include "proc/rights.h"
 #include "proc/status.h"
 #include "stat.h"
 

@@ -5,7 +5,7 @@
 #include "abi.h"
 #include "base/time.h"
 #include "base/vec.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 
 #define UNWALKED_BYTES_MAX (24u << 20)
 

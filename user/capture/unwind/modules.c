@@ -13,7 +13,7 @@
 #include "capture/unwind/extents.h"
 #include "capture/unwind/packed.h"
 #include "capture/unwind/row_build.h"
-#include "proc/mapped_file.h"
+#include "proc/target_file.h"
 
 #define CACHE_BYTES_MAX (256u << 20)
 #define SPARSE_SHARE    8 /* a file of few rows gets at most this share of the table */

@@ -17,8 +17,8 @@
 #include "base/time.h"
 #include "base/vec.h"
 #include "elf/elf.h"
-#include "proc/mapped_file.h"
 #include "proc/mem.h"
+#include "proc/target_file.h"
 
 /*
  * All of the memory is compared up to 1 MB, and otherwise places at equal distances: at least one

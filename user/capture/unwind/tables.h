@@ -10,7 +10,7 @@
 #include "capture/kernel/table_maps.h"
 #include "hotspot_abi.h"
 #include "proc/mapping.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 #include "worker/workers.h"
 
 struct tables;

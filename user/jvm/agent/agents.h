@@ -12,7 +12,7 @@
 #include "jvm/attach/inject.h"
 #include "jvm/hotspot/jvm_registry.h"
 #include "jvm/memory/java_frame.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 
 enum agent_mode {
 	AGENT_AUTO,

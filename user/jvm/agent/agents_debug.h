@@ -3,7 +3,7 @@
 #pragma once
 
 #include "jvm/agent/agents.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 
 struct agent_figures {
 	u64 attach_ns;  /* from the child's start to the open ring */

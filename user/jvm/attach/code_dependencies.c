@@ -11,8 +11,7 @@
 #include "base/time.h"
 #include "elf/debugfile.h"
 #include "elf/symbol_table.h"
-#include "proc/debug_opener.h"
-#include "proc/mapped_file.h"
+#include "proc/target_file.h"
 
 /* A JVM has some thousand mappings. A hostile process must not delay others. */
 #define MAPPINGS_MOST (8u << 20) /* bytes */

@@ -23,7 +23,7 @@
 #include "jvm/attach/leftover.h"
 #include "jvm/attach/private_file.h"
 #include "jvmmap/wire.h"
-#include "proc/capability.h"
+#include "proc/rights.h"
 
 struct agent_bytes {
 	char *at;

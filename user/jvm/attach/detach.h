@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/types.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 
 /*
  * Ends all sessions in a JVM, also those of other readers, and waits for the end. Returns NULL, or

@@ -19,9 +19,8 @@
 #include "jvm/attach/agent_file.h"
 #include "jvm/attach/inject_message.h"
 #include "jvm/attach/injector.h"
-#include "proc/call_filter.h"
-#include "proc/opener.h"
-#include "proc/privileges.h"
+#include "proc/open_request.h"
+#include "proc/rights.h"
 #include "proc/target_file.h"
 #include "worker/message.h"
 

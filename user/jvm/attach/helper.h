@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The attach helper: a process that forks the children that attach (injector.h) and the one that
- * opens files (proc/opener.h). It starts before the recorder has read or opened anything and alone
- * keeps the capabilities for both (proc/privileges.h). It ends with the recorder. Its children that
- * attach do not: they first clean up in their JVM.
+ * opens files (proc/open_request.h). It starts before the recorder has read or opened anything and
+ * alone keeps the capabilities for both (proc/rights.h). It ends with the recorder. Its
+ * children that attach do not: they first clean up in their JVM.
  */
 #pragma once
 

@@ -10,7 +10,7 @@
 #include "jvm/attach/agent_hooks.h"
 #include "jvm/attach/deliver.h"
 #include "jvmmap/wire.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 
 enum inject_command {
 	INJECT_START,   /* opens a session and passes its ring to us */

@@ -14,9 +14,9 @@
 enum inject_message_kind {
 	INJECT_ORDER = 16, /* to the helper: an order, with the socket for the result */
 	INJECT_KILL,       /* to the helper: ends the process `number` */
-	INJECT_OPENER,     /* to the helper: starts an opener (proc/opener.h) with its socket */
-	INJECT_RESULT,     /* from a child, with the ring's descriptor if there is one */
-	INJECT_ENDED,      /* from the helper, about a child: the status of waitpid(2) */
+	INJECT_OPENER, /* to the helper: starts an opener (proc/open_request.h) with its socket */
+	INJECT_RESULT, /* from a child, with the ring's descriptor if there is one */
+	INJECT_ENDED,  /* from the helper, about a child: the status of waitpid(2) */
 };
 
 /* The agent's path is not sent: it is the one that the process was started with. */

@@ -24,8 +24,8 @@
 #include "jvm/hotspot/variable.h"
 #include "jvm/process/javaproc.h"
 #include "jvm/process/memfds.h"
-#include "proc/capability.h"
 #include "proc/mem.h"
+#include "proc/rights.h"
 #include "worker/message.h"
 
 #define REPLY_MS   6000 /* a replay of 20,000 methods takes 0.25 s */

@@ -13,7 +13,6 @@
 #include "base/file.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/attach/deliver.h"
-#include "proc/mapped_file.h"
 #include "proc/mapping.h"
 #include "proc/target_file.h"
 

@@ -20,9 +20,8 @@
 #include "jvm/process/java_args.h"
 #include "jvm/process/javaproc.h"
 #include "jvmmap/wire.h"
-#include "proc/capability.h"
 #include "proc/cgroup.h"
-#include "proc/memory_room.h"
+#include "proc/rights.h"
 #include "proc/target_file.h"
 
 #define TEXT_MAX       (1u << 20)

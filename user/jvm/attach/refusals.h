@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 #include "base/types.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 
 #define REFUSALS_FOLDER "/run/sysflame/refused"
 

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "hotspot_abi.h"
 #include "jvm/memory/java_frame.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 
 struct hotspot;
 

@@ -4,7 +4,7 @@
 
 #include "base/cache_use.h"
 #include "jvm/hotspot/legibility.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 
 struct jvm_registry;
 

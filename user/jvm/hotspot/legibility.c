@@ -10,7 +10,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/time.h"
-#include "proc/capability.h"
+#include "proc/rights.h"
 #include "proc/status.h"
 
 #define LIMITATIONS_MAX 64

@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "jvm/hotspot/hotspot.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 
 enum legibility {
 	LEGIBLE,     /* its Java frames get names from outside */

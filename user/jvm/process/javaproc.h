@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/types.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 
 enum vm {
 	VM_NONE,

@@ -18,8 +18,8 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/time.h"
-#include "proc/capability.h"
-#include "proc/excluded.h"
+#include "proc/blocking.h"
+#include "proc/rights.h"
 #include "proc/target_file.h"
 
 /* Whether two files in /proc refer to the same namespace or folder. */

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/types.h"
-#include "proc/process_id.h"
+#include "proc/status.h"
 
 #define WORDS_NAME_BYTES 100 /* the longest name that is taken from them */
 

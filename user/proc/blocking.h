@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes that blocked a recorder of the daemon. A later recorder neither reads nor attaches to
- * them; their samples stay, with kernel frames only.
+ * Processes that blocked a recorder of the daemon, and users whose processes keep it waiting. A
+ * later recorder neither reads excluded processes nor attaches to them; their samples stay, with
+ * kernel frames only.
  */
 #pragma once
 
-#include "proc/process_id.h"
+#include "base/types.h"
+#include "base/vec.h"
+#include "proc/status.h"
 
 #define EXCLUDED_MAX 16
 
@@ -39,3 +42,21 @@ int excluded_touch(pid_t pid);
 
 /* This process waits for events, and reads no process. */
 void excluded_rest(void);
+
+/* Each user has a budget for the time that the recorder waits for his processes. */
+struct slow_user {
+	uid_t user;
+	u64 since_ns, waited_ns;
+};
+
+struct slow_users {
+	VEC(struct slow_user) all;
+};
+
+/* Notes that a process of the user kept the recorder waiting for that long. */
+void slow_users_charge(struct slow_users *s, uid_t user, u64 ns);
+
+/* Whether the user has taken more than 1 s, and 5 % of the time since the first charge. */
+bool slow_users_is_over(const struct slow_users *s, uid_t user);
+
+void slow_users_fini(struct slow_users *s);

@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
-#include "proc/library.h"
+#include "capture/events/library.h"
 
 static void a_library_is_called_by_its_name_with_or_without_version(void **state)
 {
@@ -55,7 +55,7 @@ static void the_linkers_cache_is_searched_before_programs(void **state)
 /* Damages every byte of the tables in turn, and cuts the file at every length. */
 static void a_damaged_cache_is_read_within_its_bounds(void **state)
 {
-	char name[] = "/tmp/test_proc_library.XXXXXX";
+	char name[] = "/tmp/test_capture_library.XXXXXX";
 	auto_free char *bytes = NULL;
 	size_t len;
 
