@@ -219,6 +219,43 @@ static void lost_events_are_counted(void **state)
 	processes_free(n.processes);
 }
 
+/* The node program's report of the exec is another way than that of the side band, which was full.
+ */
+static void an_exec_that_the_side_band_lost_ends_the_program(void **state)
+{
+	const struct tables_sizes sizes = { .nr_words = 1 << 22, .nr_ranges = 1024, .nr_jvms = 1 };
+	struct node n = { .processes = processes_new(),
+			  .jvms = jvm_registry_new(),
+			  .agents = agents_new("", AGENT_NEVER) };
+	struct process *p = start_program(n.processes);
+	struct process_record exec = { .kind = RECORD_EXEC,
+				       .task = { .pid = (u32)p->id.pid },
+				       .time_ns = time_mono_ns(),
+				       .comm = "new" };
+	const struct item lost = { .kind = ITEM_SIDE, .side = { .kind = SIDE_LOST, .nr_lost = 3 } },
+			  item = { .kind = ITEM_PROCESS, .record = &exec };
+
+	assert_int_equal(unwinding_new(&sizes, NULL, n.jvms, &n.unwinding), 0);
+	p->has_side_exec = false; /* that of the program that runs was reported */
+	p->is_jvm = true;
+	u64 began = p->program_ns;
+	node_apply(&n, &lost);
+	node_apply(&n, &item);
+	assert_int_equal(n.nr_side_lost, 3);
+	assert_string_equal(p->comm, "new");
+	assert_false(p->is_jvm);
+	assert_false(p->has_side_exec);
+	assert_true(p->program_ns > began);
+	assert_int_equal(p->mappings.nr, 0);
+	process_refresh(p);
+	assert_true(p->mappings.nr > 1);
+	end_program(p);
+	unwinding_free(n.unwinding);
+	agents_free(n.agents);
+	jvm_registry_free(n.jvms);
+	processes_free(n.processes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +264,7 @@ int main(void)
 		cmocka_unit_test(after_lost_events_tables_get_the_mappings_that_were_read_again),
 		cmocka_unit_test(files_that_do_not_open_for_a_moment_get_their_rows_later),
 		cmocka_unit_test(lost_events_are_counted),
+		cmocka_unit_test(an_exec_that_the_side_band_lost_ends_the_program),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
