@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,6 +117,65 @@ static void a_child_that_is_read_before_it_executes_is_no_jvm(void **state)
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	processes_free(all);
+}
+
+#define CHAIN 11
+
+/* Starts processes, each the child of the one before, that wait; `out` gets their PIDs in order. */
+static void start_chain(pid_t out[CHAIN])
+{
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	for (int i = 0; i < CHAIN; i++) {
+		pid_t child = fork();
+		assert_true(child >= 0);
+		if (child && !i)
+			break;
+		if (child)
+			pause();
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pid_t own = getpid();
+		if (write(ends[1], &own, sizeof(own)) != sizeof(own))
+			_exit(1);
+		if (i == CHAIN - 1)
+			pause();
+	}
+	close(ends[1]);
+	for (int i = 0; i < CHAIN; i++)
+		assert_int_equal(read(ends[0], &out[i], sizeof(out[i])), sizeof(out[i]));
+	close(ends[0]);
+}
+
+static const struct process *get_running(struct processes *all, pid_t pid)
+{
+	struct proc_status status;
+
+	assert_int_equal(proc_status_read(pid, &status), 0);
+	return processes_get(all, proc_status_id(&status), "");
+}
+
+/*
+ * Whoever forks that often makes sysflame read 8 processes for one. The last one that is read then
+ * stands for the JVM.
+ */
+static void a_long_chain_of_forks_of_a_jvm_is_followed_in_part(void **state)
+{
+	struct processes *from_end = processes_new(), *from_begin = processes_new();
+	pid_t chain[CHAIN];
+
+	map_copy("libjvm.so");
+	start_chain(chain);
+	const pid_t oldest = chain[CHAIN - 9];
+	assert_int_equal(get_running(from_end, chain[CHAIN - 1])->jvm.pid, oldest);
+	assert_int_equal(processes_newest(from_end, oldest)->jvm.pid, oldest);
+	assert_null(processes_newest(from_end, chain[CHAIN - 10]));
+	for (int i = 0; i < CHAIN; i++)
+		assert_int_equal(get_running(from_begin, chain[i])->jvm.pid, getpid());
+	kill(chain[0], SIGKILL);
+	waitpid(chain[0], NULL, 0);
+	processes_free(from_begin);
+	processes_free(from_end);
 }
 
 static void a_new_mapping_and_an_exec_change_the_version(void **state)
@@ -287,6 +347,7 @@ int main(void)
 		cmocka_unit_test(a_reused_pid_is_another_process),
 		cmocka_unit_test(a_child_has_its_parents_mappings_until_it_executes),
 		cmocka_unit_test(a_child_that_is_read_before_it_executes_is_no_jvm),
+		cmocka_unit_test(a_long_chain_of_forks_of_a_jvm_is_followed_in_part),
 		cmocka_unit_test(a_new_mapping_and_an_exec_change_the_version),
 		cmocka_unit_test(a_kept_name_stays_until_the_next_program),
 		cmocka_unit_test(too_many_new_mappings_are_read_again_instead),
