@@ -293,6 +293,7 @@ static struct profile *timed_profile(void)
 				    .tid = 7 + i % 2,
 				    .thread = i % 2 ? "t2" : "t1",
 				    .state = i / 2 % 2 ? "sleeping" : "",
+				    .stack = i / 2 % 3 ? "cut_rows" : "",
 				    .time = slots[i / 2] };
 		profile_add(p, node, profile_intern_labels(p, &l), 0, 1);
 	}
