@@ -91,6 +91,12 @@ int BPF_PROG(target_exit, struct task_struct *task)
  * Selects the children of processes that are selected by their PID, one generation in each pass,
  * and writes each as a struct task_id. target_fork must be attached: after a pass that finds no
  * child, none is missing.
+ *
+ * Why passes repeat: the iterator goes by PID, and PIDs wrap. If 130 is selected, 900 is its child
+ * and 120 the child of 900, the first pass meets 120 while 900 is not selected yet, then selects
+ * 900; the second pass selects 120. If 900 is selected, 120 is its child and 130 the child of 120,
+ * one pass selects both. A child that is born during a pass is selected by target_fork if its
+ * parent is selected by then; else a later pass finds first the parent, then the child.
  */
 SEC("iter/task")
 int target_children(struct bpf_iter__task *ctx)

@@ -179,7 +179,16 @@ __noinline u32 offcpu_kind(u64 end_ns)
 /*
  * Runs in the thread that is back; its stacks are the same as during the wait. Threads that wait
  * when recording ends are also sampled here, unless the last pass of the iterator below reports
- * them.
+ * them: each wait is told once, whoever comes first.
+ *
+ *	thread back before recording_end_ns     end_wait sends RECORD_SAMPLE, since_ns = 0
+ *	thread back after it, before the pass   end_wait sends RECORD_PENDING, since_ns = 0;
+ *	                                        the pass sees 0 and writes nothing
+ *	thread still waits at the pass          report writes the record, since_ns = 0;
+ *	                                        end_wait sees 0 when the thread is back
+ *
+ * Passes before the last leave since_ns alone: user space unwinds the stacks that they wrote, and
+ * keeps those whose thread the last pass reports.
  */
 static __always_inline int end_wait(void *ctx)
 {

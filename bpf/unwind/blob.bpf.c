@@ -225,6 +225,14 @@ static __always_inline struct blob *remembered(struct walk *w, u64 addr)
  * permanent, or is replaced by a blob of another name. The header of a freed block keeps its
  * contents, even with new code at the block's end, except for the used flag. One read gets both
  * fields: the bytes between them cost less than a second read.
+ *
+ * An order of events in which each of the two is needed:
+ *
+ *	1. A sample finds the nmethod of compile id 17 in block A, which is then cached.
+ *	2. The JVM frees A. Its header still says 17, but the used flag is 0.
+ *	3. New code of id 18 fills the end of A; the front of A stays free. At A's header there
+ *	   are still id 17 and flag 0: only the flag tells that a pc near the end is not 17's.
+ *	4. New code of id 19 fills the front: the flag is 1 again. Only the id tells.
  */
 static __always_inline bool is_still(struct walk *w, const struct blob *b,
 				     const struct hotspot_layout *jvm)

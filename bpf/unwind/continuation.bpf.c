@@ -5,6 +5,20 @@
  * Finds the border between a virtual thread's frames and those of its carrier: the
  * ContinuationEntry in the frame of Continuation.enterSpecial, which the carrier's JavaThread
  * points to. See docs/unwinding.md. Part of unwind/walk.h.
+ *
+ * The stack of a carrier whose virtual thread has been thawed, innermost frame first:
+ *
+ *	Socket.read                  the few frames that thaw put back
+ *	Handler.handle               returns to the return barrier
+ *	    (stack arguments)
+ *	Continuation.enterSpecial    its frame is the ContinuationEntry; sp of the border
+ *	Continuation.run             the carrier's frames
+ *	ForkJoinWorkerThread.run
+ *
+ * Handler.run, which called Handler.handle, is still on the heap: the walk marks it as frozen and
+ * goes on at enterSpecial. When Handler.handle returns, the barrier thaws Handler.run in its place.
+ * A sample in between sees a stub whose frame has neither a fixed size nor a usable fp; only the
+ * entry that JavaThread::_cont_entry names is at a known place then.
  */
 #include "maps.h"
 

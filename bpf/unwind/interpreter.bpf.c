@@ -58,7 +58,16 @@ __noinline u32 walk_restoring_bytes(u32 code)
 
 /*
  * A method entry builds the frame word by word: return address, fp, sender sp, last sp, Method.
- * Until it is pushed, the Method is in rbx and the sender sp in r13.
+ * Until it is pushed, the Method is in rbx and the sender sp in r13. What a sample finds after each
+ * instruction (TemplateInterpreterGenerator::generate_fixed_frame):
+ *
+ *	push rax         return address   fp is the caller's: step_before_entry
+ *	push rbp         saved fp         fp is the caller's: step_before_entry, [sp] == fp
+ *	mov rbp, rsp                      fp == sp: the sender sp is in r13
+ *	push r13         sender sp        fp - sp == 8: it is also in slot -1
+ *	push 0           last sp          fp - sp == 16: the Method is still in rbx
+ *	..
+ *	push rbx         Method           from here on as a whole frame
  */
 static __always_inline int step_entry(struct walk *w, const u64 *slots)
 {

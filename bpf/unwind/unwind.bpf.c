@@ -66,7 +66,17 @@ static __always_inline bool has_room_for_stack(void)
 	       bpf_ringbuf_query(&records, BPF_RB_RING_SIZE) / 4;
 }
 
-/* Copies the stack. User space walks it once it knows the process's mappings. */
+/*
+ * Copies the stack. User space walks it once it knows the process's mappings. What happens to the
+ * first samples of a program:
+ *
+ *	exec        user space gets the record of the exec, and begins to read /proc/PID/maps
+ *	sample 1    no entry in unwind_procs: the stack is copied and kept by user space
+ *	            the tables of the program and of libc are published
+ *	sample 2    walked here
+ *	dlopen      a new mapping: the side band tells user space
+ *	sample 3    its pc is in no known mapping: copied, too
+ */
 static __always_inline u32 keep_unwalked(void *ctx, struct scratch *s, struct task_struct *task)
 {
 	u64 first = s->sample.nr_kernel & (ABI_KERNEL_FRAMES | 1);
