@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/types.h"
-#include "capture/kernel/core_types.h"
+#include "capture/kernel/kernel_types.h"
 
 struct types {
 	struct btf *kernel, *reduced;

@@ -12,9 +12,9 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
+#include "capture/kernel/cpulist.h"
 #include "capture/kernel/cpus.c"
-#include "capture/kernel/hotplug.h"
-#include "capture/kernel/pacer.h"
+#include "capture/kernel/cpus.h"
 #include "capture/kernel/sideband.h"
 
 /* Counts instead of attaching, which takes a loaded program. */

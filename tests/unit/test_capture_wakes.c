@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How often new mappings wake the recorder. */
 #include "base/time.h"
-#include "capture/kernel/wakes.h"
+#include "capture/kernel/sideband.h"
 #include "test.h"
 
 /* Wakes as often as allowed, 500 times a second; returns how often. */

@@ -2,13 +2,11 @@
 /* The state that recordings share. Private to capture/node.h and capture/recording.h. */
 #pragma once
 
-#include "capture/kernel/hotplug.h"
+#include "capture/kernel/cpulist.h"
 #include "capture/kernel/node_programs.h"
 #include "capture/kernel/priority.h"
 #include "capture/kernel/receiver.h"
-#include "capture/kernel/remote.h"
 #include "capture/kernel/sideband.h"
-#include "capture/kernel/wakes.h"
 #include "capture/memory_limit.h"
 #include "capture/node.h"
 #include "capture/samples/inbox.h"

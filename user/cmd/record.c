@@ -15,7 +15,7 @@
 #include "base/outfile.h"
 #include "base/time.h"
 #include "capture/features.h"
-#include "capture/kernel/descriptors.h"
+#include "capture/kernel/privilege.h"
 #include "capture/node.h"
 #include "capture/recording.h"
 #include "cmd/child.h"

@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "capture/kernel/descriptors.h"
+#include "capture/kernel/privilege.h"
 #include "capture/recording.h"
 #include "capture/refused.h"
 #include "recorder/part.h"

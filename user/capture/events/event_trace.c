@@ -7,15 +7,42 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/types.h"
 #include "capture/events/event_filter.h"
 #include "capture/events/event_kind.h"
-#include "capture/kernel/filter_check.h"
+#include "capture/kernel/cpulist.h"
+#include "capture/kernel/perf.h"
+
+/*
+ * Sets the filter on a perf event of the tracepoint with that id, which is closed again. 0 or the
+ * kernel's negative errno; *is_known is false if the event cannot be opened.
+ */
+static int filter_check(u64 id, const char *filter, bool *is_known)
+{
+	const struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = id,
+		.sample_period = 1,
+		.disabled = 1,
+	};
+	cpulist online = { 0 };
+	int err = cpulist_online(&online);
+	auto_close int fd = err ? -1 : perf_open(&attr, online.nr ? online.at[0] : 0);
+
+	vec_fini(&online);
+	*is_known = fd >= 0;
+	if (fd < 0)
+		return err ?: fd;
+	return ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) ? -errno : 0;
+}
 
 /* The mount points of tracefs; on old systems it is below debugfs. */
 static const char *const tracefs[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };

@@ -16,10 +16,9 @@
 #include "capture/events/event_kind.h"
 #include "capture/events/kernel_text.h"
 #include "capture/kernel/cpus.h"
-#include "capture/kernel/descriptors.h"
 #include "capture/kernel/detacher.h"
-#include "capture/kernel/missed.h"
 #include "capture/kernel/other_programs.h"
+#include "capture/kernel/privilege.h"
 #include "capture/kernel/skipped.h"
 #include "capture/unwind/sample_stack.h"
 

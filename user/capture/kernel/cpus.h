@@ -4,6 +4,7 @@
 
 #include <linux/perf_event.h>
 
+#include "base/types.h"
 #include "capture/kernel/cpulist.h"
 #include "capture/kernel/programs.h"
 
@@ -56,3 +57,62 @@ bool cpus_seem_to_miss(struct cpus *c);
 
 /* Tries to open the event: 0 or perf_event_open's negative errno. */
 int cpus_try(const struct perf_event_attr *attr);
+
+/*
+ * The periods of a recording's clock events. A fixed period would always sample the same moment of
+ * a program that works with that period. It therefore changes from round to round, around a mean
+ * that is exact.
+ */
+struct pacer {
+	u64 mean_ns; /* the period as requested */
+	u64 random;
+};
+
+/* The samples of one event. The kernel starts a new period whenever it is set. */
+struct paced {
+	u64 period_ns, since_ns; /* the period, and the event's time when it was set */
+	u64 nr;                  /* of samples that were due before */
+};
+
+/* A round: the same period for all CPUs, which begin it by turns. */
+struct pacer_round {
+	u64 length_ns, period_ns;
+};
+
+void pacer_init(struct pacer *p, u64 mean_ns, u64 seed);
+
+/* `debt`: of the mean event. */
+struct pacer_round pacer_next(struct pacer *p, double debt);
+
+/* `now_ns`: the event's own time, which begins with 0. */
+void paced_init(struct paced *e, const struct pacer *p);
+void paced_set(struct paced *e, u64 period_ns, u64 now_ns);
+
+/* How many samples were due by then. */
+u64 paced_due(const struct paced *e, u64 now_ns);
+
+/* How many samples the event owed when its period was set, by its mean period. */
+double paced_debt(const struct paced *e, const struct pacer *p);
+
+/*
+ * How many of the runs that a BPF program missed were of the targets. Nobody knows; in the mean it
+ * is the same part as of the runs that it had meanwhile.
+ */
+struct missed {
+	u64 nr_runs, nr_wanted; /* of the program so far: all, and those of targets */
+	double nr;              /* of targets; it only grows */
+};
+
+/* The program has missed `more` runs since the last call. The other numbers only grow. */
+static inline void missed_add(struct missed *m, u64 more, u64 nr_wanted, u64 nr_runs)
+{
+	u64 wanted = nr_wanted - m->nr_wanted, runs = nr_runs - m->nr_runs;
+
+	if (!runs) { /* nothing ran meanwhile: as before */
+		wanted = nr_wanted;
+		runs = nr_runs;
+	}
+	m->nr += runs ? (double)more * (double)wanted / (double)runs : (double)more;
+	m->nr_wanted = nr_wanted;
+	m->nr_runs = nr_runs;
+}

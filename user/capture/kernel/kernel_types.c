@@ -4,12 +4,18 @@
 
 #include <bpf/btf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/log.h"
+#include "base/memfile.h"
+#include "base/types.h"
 #include "capture/kernel/programs.h"
 
 static struct btf *cached;
@@ -85,4 +91,201 @@ bool kernel_is_from(unsigned major, unsigned minor)
 
 	return !uname(&kernel) && sscanf(kernel.release, "%u.%u", &is_major, &is_minor) == 2 &&
 	       (is_major > major || (is_major == major && is_minor >= minor));
+}
+
+/* In alphabetical order. */
+static const char *const names[] = {
+#include "core_type_names.h"
+};
+
+/* Ids are positive, 0 is void, and errors are negative errno. */
+struct reduction {
+	const struct btf *from;
+	struct btf *to;
+	int *ids; /* of a copied type in `to`, by its id in `from`; 0: not copied */
+};
+
+static int copy(struct reduction *r, int id);
+
+static const char *name_of(const struct reduction *r, u32 offset)
+{
+	const char *name = btf__name_by_offset(r->from, offset);
+
+	return name && *name ? name : NULL;
+}
+
+static int copy_array(struct reduction *r, const struct btf_type *type)
+{
+	const struct btf_array *array = btf_array(type);
+	int index = copy(r, (int)array->index_type), element = copy(r, (int)array->type);
+
+	return index < 0     ? index
+	       : element < 0 ? element
+			     : btf__add_array(r->to, index, element, (u32)array->nelems);
+}
+
+/* Members' types come first: an id must be known before it is used. */
+static int copy_composite(struct reduction *r, const struct btf_type *type)
+{
+	const struct btf_member *members = btf_members(type);
+	const char *name = name_of(r, type->name_off);
+
+	for (u32 i = 0; i < btf_vlen(type); i++) {
+		int err = copy(r, (int)members[i].type);
+		if (err < 0)
+			return err;
+	}
+	int id = btf_is_struct(type) ? btf__add_struct(r->to, name, type->size)
+				     : btf__add_union(r->to, name, type->size);
+	for (u32 i = 0; id > 0 && i < btf_vlen(type); i++) {
+		int err = btf__add_field(
+			r->to, name_of(r, members[i].name_off), copy(r, (int)members[i].type),
+			btf_member_bit_offset(type, i), btf_member_bitfield_size(type, i));
+		if (err)
+			return err;
+	}
+	return id;
+}
+
+static int copy_enum(struct reduction *r, const struct btf_type *type)
+{
+	const struct btf_enum *values = btf_enum(type);
+	int id = btf__add_enum(r->to, name_of(r, type->name_off), type->size);
+
+	for (u32 i = 0; id > 0 && i < btf_vlen(type); i++) {
+		int err = btf__add_enum_value(r->to, name_of(r, values[i].name_off), values[i].val);
+		if (err)
+			return err;
+	}
+	return id;
+}
+
+static int copy_enum64(struct reduction *r, const struct btf_type *type)
+{
+	const struct btf_enum64 *values = btf_enum64(type);
+	int id = btf__add_enum64(r->to, name_of(r, type->name_off), type->size, btf_kflag(type));
+
+	for (u32 i = 0; id > 0 && i < btf_vlen(type); i++) {
+		int err = btf__add_enum64_value(r->to, name_of(r, values[i].name_off),
+						btf_enum64_value(&values[i]));
+		if (err)
+			return err;
+	}
+	return id;
+}
+
+static int copy_type(struct reduction *r, const struct btf_type *type)
+{
+	switch (btf_kind(type)) {
+	case BTF_KIND_INT:
+		return btf__add_int(r->to, name_of(r, type->name_off), type->size,
+				    btf_int_encoding(type));
+	case BTF_KIND_FLOAT:
+		return btf__add_float(r->to, name_of(r, type->name_off), type->size);
+	case BTF_KIND_PTR:
+		return btf__add_ptr(r->to, 0);
+	case BTF_KIND_ARRAY:
+		return copy_array(r, type);
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+		return copy_composite(r, type);
+	case BTF_KIND_ENUM:
+		return copy_enum(r, type);
+	case BTF_KIND_ENUM64:
+		return copy_enum64(r, type);
+	case BTF_KIND_TYPEDEF:
+	case BTF_KIND_CONST:
+	case BTF_KIND_VOLATILE:
+	case BTF_KIND_RESTRICT:
+	case BTF_KIND_TYPE_TAG:
+		return copy(r, (int)type->type);
+	default:
+		return 0;
+	}
+}
+
+static int copy(struct reduction *r, int id)
+{
+	const struct btf_type *type = btf__type_by_id(r->from, (u32)id);
+
+	if (type && !r->ids[id])
+		r->ids[id] = copy_type(r, type);
+	return r->ids[id];
+}
+
+static int compare(const void *name, const void *element)
+{
+	return strcmp(name, *(const char *const *)element);
+}
+
+static bool is_accessed(const struct reduction *r, const struct btf_type *type)
+{
+	if (!btf_is_composite(type) && !btf_is_typedef(type) && !btf_is_any_enum(type))
+		return false;
+	const char *name = name_of(r, type->name_off);
+	return name && bsearch(name, names, ARRAY_SIZE(names), sizeof(*names), compare);
+}
+
+static int copy_accessed(struct reduction *r)
+{
+	int nr = (int)btf__type_cnt(r->from);
+
+	for (int id = 1; id < nr; id++) {
+		const struct btf_type *type = btf__type_by_id(r->from, (u32)id);
+		if (!is_accessed(r, type))
+			continue;
+		int new_id = copy(r, id);
+		if (new_id >= 0 && btf_is_typedef(type))
+			new_id = btf__add_typedef(r->to, name_of(r, type->name_off), new_id);
+		if (new_id < 0)
+			return new_id;
+	}
+	return 0;
+}
+
+/* The file's descriptor, or a negative errno. */
+static int write_types(const struct btf *types)
+{
+	u32 size;
+	const void *data = btf__raw_data(types, &size);
+	auto_close int fd = data ? memfile_new("sysflame-types") : -ENOMEM;
+
+	if (fd >= 0 && write(fd, data, size) != (ssize_t)size)
+		return -ENOSPC;
+	return take_fd(fd);
+}
+
+static int make(void)
+{
+	struct reduction r = { .from = kernel_types() };
+	int err = r.from ? 0 : -ENOENT;
+
+	if (err)
+		return err;
+	r.to = btf__new_empty();
+	r.ids = xcalloc(btf__type_cnt(r.from), sizeof(*r.ids));
+	err = r.to ? copy_accessed(&r) ?: write_types(r.to) : -errno;
+	btf__free(r.to);
+	free(r.ids);
+	return err;
+}
+
+static char made_path[32];
+
+static void make_once(void)
+{
+	int fd = make();
+
+	if (fd < 0)
+		log_debug("the types of the BPF programs: %s", strerror(-fd));
+	else
+		snprintf(made_path, sizeof(made_path), "/proc/self/fd/%d", fd);
+}
+
+const char *core_types_path(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, make_once);
+	return *made_path ? made_path : NULL;
 }

@@ -13,7 +13,6 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/log.h"
-#include "capture/kernel/descriptors.h"
 #include "capture/kernel/kernel_types.h"
 #include "capture/kernel/privilege.h"
 

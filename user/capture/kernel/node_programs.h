@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The BPF programs of the node: they report forks, execs and exits, and own the unwinder's tables.
- * Each process of sysflame loads them once, however many recordings it makes.
+ * Each process of sysflame loads them once, however many recordings it makes. Reads of memory and
+ * facts of threads, for commands without a recording as well, use programs among these.
  */
 #pragma once
 
-#include "capture/kernel/ring.h"
-#include "capture/kernel/table_maps.h"
+#include "base/types.h"
+#include "capture/kernel/receiver.h"
 #include "stat.h"
+
+/* The sizes of the maps unwind_rows (nr_words / 2), unwind_ranges and jvms; set before loading. */
+struct tables_sizes {
+	u32 nr_words, nr_ranges, nr_jvms;
+};
+
+#define TABLES_SIZES_DEFAULT                                                 \
+	{                                                                    \
+		.nr_words = 3u << 20, .nr_ranges = 64u << 10, .nr_jvms = 256 \
+	}
+
+/* The maps' descriptors; they stay the caller's. */
+struct tables_fds {
+	int rows, ranges, procs, jvms;
+};
 
 struct node_programs_options {
 	struct tables_sizes tables;
@@ -32,7 +48,7 @@ struct tables_fds node_programs_tables(const struct node_programs *n);
 
 /*
  * The program and map that read memory of other users' processes, if loaded with remote_reads; see
- * remote.h.
+ * remote_open.
  */
 struct remote_fds {
 	int program, copies;
@@ -50,3 +66,28 @@ u64 node_programs_nr_lost(const struct node_programs *n);
 
 /* Their run time so far; 0 unless the kernel knows it (load_timing_open). */
 u64 node_programs_run_ns(const struct node_programs *n);
+
+/*
+ * Reads memory of other users' processes with a BPF program, for users without CAP_SYS_PTRACE.
+ * CAP_BPF and CAP_PERFMON are enough for it.
+ */
+struct remote;
+
+/* Whether it is needed, and the kernel supports it. */
+bool remote_is_wanted(void);
+
+/*
+ * From now on proc/mem.h uses it for memory that it may not read otherwise. Only one may be open.
+ */
+int remote_open(const struct node_programs *node, struct remote **out);
+void remote_close(struct remote *r);
+
+/* The same without a recording. NULL if it is not needed or fails. */
+struct remote *remote_alone(void);
+
+/*
+ * Provides jvm/attach/task_facts.h with iterators over all threads: from now on attaches read facts
+ * of the kernel. The program for it is loaded at the first attach,
+ * if the rights suffice, and kept.
+ */
+void facts_provide(void);

@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "base/vec.h"
 #include "capture/kernel/cpulist.h"
 #include "capture/kernel/perf.h"
@@ -353,4 +354,31 @@ void sideband_drain(struct sideband *s, side_event_fn event, void *ctx)
 		;
 	vec_each(r, &s->rings)
 		drain_ring(s, r, event, ctx);
+}
+
+#define GIVE_BACK_NS (NS_PER_SEC / WAKES_PER_SEC)
+
+static void give_back(struct wakes *w, u64 now_ns)
+{
+	u64 nr = (now_ns - w->counted_ns) / GIVE_BACK_NS;
+
+	if (nr >= w->nr_taken) {
+		w->nr_taken = 0;
+		w->counted_ns = now_ns;
+	} else {
+		w->nr_taken -= (u32)nr;
+		w->counted_ns += nr * GIVE_BACK_NS;
+	}
+}
+
+bool wakes_left(struct wakes *w, u64 now_ns)
+{
+	give_back(w, now_ns);
+	return w->nr_taken < WAKES_BURST;
+}
+
+void wakes_take(struct wakes *w, u64 now_ns)
+{
+	give_back(w, now_ns);
+	w->nr_taken++;
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/types.h"
 #include "proc/process.h"
 
 enum side_kind {
@@ -52,3 +53,20 @@ void sideband_drain(struct sideband *s, side_event_fn event, void *ctx);
  * points into `record`.
  */
 bool side_event_parse(const void *record, size_t len, struct side_event *out);
+
+#define WAKES_BURST   20
+#define WAKES_PER_SEC 10
+
+/*
+ * How often new mappings may wake the recorder between its ticks. A wake makes the tables of mapped
+ * code ready before its first sample. A machine that compiles maps code a hundred times a second.
+ * {0} is valid.
+ */
+struct wakes {
+	u32 nr_taken;   /* of WAKES_BURST */
+	u64 counted_ns; /* one is given back after 1 / WAKES_PER_SEC from here */
+};
+
+/* Whether another wake is allowed at that time. */
+bool wakes_left(struct wakes *w, u64 now_ns);
+void wakes_take(struct wakes *w, u64 now_ns);

@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/thread.h"
-#include "capture/kernel/core_types.h"
+#include "capture/kernel/kernel_types.h"
 
 #include "skipped.skel.h" /* needs the types above */
 
