@@ -12,7 +12,6 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "cmd/page_opener.h"
-#include "cmd/page_user.h"
 
 #define NOBODY "65534"
 

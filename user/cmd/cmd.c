@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of subcommands. */
+/* Tables of subcommands, and standard output at the end of a command. */
 #include "cmd/cmd.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
 #include "base/log.h"
 #include "base/near.h"
 
@@ -18,4 +24,13 @@ int cmd_unknown(const char *program, const char *name, const struct cmd *all, si
 		log_error("there is no command '%s'; %s --help lists them", name, program);
 	near_fini(&near);
 	return EXIT_USAGE;
+}
+
+int output_finish(void)
+{
+	errno = 0;
+	if ((!fflush(stdout) && !ferror(stdout)) || file_has_no_reader(STDOUT_FILENO))
+		return 0;
+	log_error("standard output: %s", errno ? strerror(errno) : "writing failed");
+	return EXIT_FAILED;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The subcommands: a table in main.c, one file each. */
+/* The subcommands, a table in main.c and one file each, and how they end. */
 #pragma once
 
 #include "base/types.h"
@@ -25,3 +25,22 @@ int diff_main(int argc, char **argv);
 int doctor_main(int argc, char **argv);
 int events_main(int argc, char **argv);
 int debug_main(int argc, char **argv);
+int jvms_main(int argc, char **argv);
+int report_main(int argc, char **argv);
+int serve_main(int argc, char **argv);
+int top_main(int argc, char **argv);
+
+/* The tools of `sysflame debug`; argv[0] is the tool's name. */
+int debug_agent_main(int argc, char **argv);
+int debug_jvm_main(int argc, char **argv);
+int debug_steps_main(int argc, char **argv); /* EXIT_FAILED also if a stack was cut or wrong */
+int debug_unwind_main(int argc, char **argv);
+
+/* Where a daemon keeps its files unless --dir says otherwise. */
+#define SERVE_DIR "/var/lib/sysflame"
+
+/*
+ * Flushes standard output. Returns the exit status: 0, also if the reader of the pipe has gone, as
+ * `head` does. Otherwise logs an error and returns EXIT_FAILED.
+ */
+int output_finish(void);

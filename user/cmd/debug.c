@@ -9,10 +9,6 @@
 #include "base/log.h"
 #include "base/types.h"
 #include "cmd/cmd.h"
-#include "cmd/debug_agent.h"
-#include "cmd/debug_jvm.h"
-#include "cmd/debug_steps.h"
-#include "cmd/debug_unwind.h"
 
 static const struct cmd tools[] = {
 	{ "agent", "attach to a JVM and print the reports of its agent", debug_agent_main },

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sysflame debug agent PID`: attaches to one JVM and prints the reports of its agent. */
-#include "cmd/debug_agent.h"
-
+/*
+ * `sysflame debug agent PID`: attaches to one JVM and prints the reports of its agent.
+ * Part of cmd/cmd.h.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sysflame debug jvm`: prints the facts read from a JVM from outside; the first tool for a new
- * JDK. */
-#include "cmd/debug_jvm.h"
-
+/*
+ * `sysflame debug jvm`: prints the facts read from a JVM from outside; the first tool for a new
+ * JDK. Part of cmd/cmd.h.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "base/opt.h"
 #include "base/time.h"
 #include "base/vec.h"
+#include "cmd/cmd.h"
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/hotspot/thread_names.h"
 #include "proc/status.h"

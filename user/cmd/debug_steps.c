@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cmd/debug_steps.h"
-
+/*
+ * `sysflame debug steps`: executes a thread instruction by instruction and walks its stack at
+ * each. The instruction determines how its callers may change: a call adds one, a return removes
+ * one, other instructions change none. This checks unwinding at every executed instruction, also at
+ * those that a sample hits once in a million.
+ * Part of cmd/cmd.h.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>

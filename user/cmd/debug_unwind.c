@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sysflame debug unwind`: the stack of a stopped thread, with the rule that found each frame. */
-#include "cmd/debug_unwind.h"
-
+/*
+ * `sysflame debug unwind`: stops a thread for a moment and prints its stack frame by frame, with
+ * the rule that found each. The first tool when a stack looks wrong or a new JDK appears.
+ * Part of cmd/cmd.h.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

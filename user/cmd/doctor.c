@@ -3,6 +3,7 @@
  * sysflame doctor: what the kernel, the capabilities and the JVMs allow, with remedies.
  * Part of cmd/cmd.h.
  */
+#include <ctype.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,17 +15,136 @@
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "base/wrap.h"
 #include "capture/features.h"
 #include "capture/kernel/node_programs.h"
 #include "capture/rights.h"
 #include "cmd/cmd.h"
-#include "cmd/jvm_groups.h"
-#include "cmd/output.h"
 #include "jvm/agent/agents.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/jvm_support.h"
 #include "proc/rights.h"
+
+/* JVMs grouped by what was found about them: a node may run a thousand alike. */
+struct jvm_group {
+	char *key;      /* the finding with N for each number: sizes and minutes differ */
+	char *finding;  /* the phrase, then a line for each reason */
+	bool is_varied; /* other members have other numbers */
+	const char *verdict;
+	struct str members; /* "PID MAIN, PID MAIN"; the first few */
+	size_t nr;
+};
+
+struct jvm_groups {
+	VEC(struct jvm_group) all; /* in the order of their first JVMs */
+};
+
+#define MEMBERS_SHOWN 5
+#define INDENT        9 /* of lines below a verdict */
+
+static char *without_numbers(const char *text)
+{
+	struct str out = { 0 };
+
+	for (; *text; text++)
+		if (!isdigit((unsigned char)*text))
+			str_add_bytes(&out, text, 1);
+		else if (!isdigit((unsigned char)text[1]))
+			str_add(&out, "N");
+	return str_take(&out);
+}
+
+/* The group of this finding; a new group takes ownership of it. */
+static struct jvm_group *find(struct jvm_groups *g, struct str *finding,
+			      const struct jvm_support *s)
+{
+	auto_free char *key = without_numbers(finding->at);
+
+	vec_each(one, &g->all)
+		if (!strcmp(one->key, key)) {
+			one->is_varied |= strcmp(one->finding, finding->at) != 0;
+			return one;
+		}
+	struct jvm_group new = {
+		.key = take(key),
+		.finding = str_take(finding),
+		.verdict = s->no_names   ? "missing"
+			   : s->no_agent ? "partly"
+					 : "OK",
+	};
+	vec_push(&g->all, new);
+	return &g->all.at[g->all.nr - 1];
+}
+
+static void jvm_groups_add(struct jvm_groups *g, const struct javaproc *j,
+			   const struct jvm_support *s)
+{
+	auto_str struct str finding = { 0 };
+
+	str_addf(&finding, "%s\n", jvm_support_phrase(s));
+	if (s->no_names)
+		str_addf(&finding, "no names: %s\n", s->no_names);
+	if (s->no_agent)
+		str_addf(&finding, "no agent: %s\n", s->no_agent);
+	struct jvm_group *group = find(g, &finding, s);
+	if (group->nr++ < MEMBERS_SHOWN)
+		str_addf(&group->members, "%s%d %s", group->nr > 1 ? ", " : "", (int)j->id.pid,
+			 s->main);
+}
+
+/* A line below the verdict. */
+static void print_below(const char *text, size_t len)
+{
+	auto_free char *one = xstrndup(text, len);
+	auto_str struct str line = { 0 };
+
+	str_addf(&line, "%*s", INDENT, "");
+	wrap_add(&line, one, INDENT, INDENT, wrap_columns(STDOUT_FILENO));
+	puts(line.at);
+}
+
+/* The phrase behind the verdict, and the reasons below it. */
+static void print_finding(const char *finding)
+{
+	size_t len = strcspn(finding, "\n");
+
+	printf("%.*s\n", (int)len, finding);
+	for (finding += len; *finding == '\n' && finding[1]; finding += len) {
+		len = strcspn(++finding, "\n");
+		print_below(finding, len);
+	}
+}
+
+/* On standard output. */
+static void jvm_groups_print(const struct jvm_groups *g)
+{
+	vec_each(one, &g->all) {
+		if (one->nr == 1) {
+			printf("%-8s JVM %s: ", one->verdict, one->members.at);
+			print_finding(one->finding);
+			continue;
+		}
+		auto_str struct str members = { 0 };
+		str_add(&members, one->members.at);
+		if (one->nr > MEMBERS_SHOWN)
+			str_addf(&members, ", .. and %zu more; --json lists each",
+				 one->nr - MEMBERS_SHOWN);
+		printf("%-8s %zu JVMs: ", one->verdict, one->nr);
+		print_finding(one->is_varied ? one->key : one->finding);
+		print_below(members.at, members.len);
+	}
+}
+
+static void jvm_groups_fini(struct jvm_groups *g)
+{
+	vec_each(one, &g->all) {
+		free(one->key);
+		free(one->finding);
+		str_fini(&one->members);
+	}
+	vec_fini(&g->all);
+}
 
 struct visit {
 	const char *agent_path;

@@ -14,7 +14,6 @@
 #include "base/wrap.h"
 #include "capture/events/events.h"
 #include "cmd/cmd.h"
-#include "cmd/output.h"
 
 static void print_line(const char *name, const char *unit, const char *help, const char *why_not,
 		       void *ctx)

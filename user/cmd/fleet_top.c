@@ -20,7 +20,6 @@
 #include "cmd/fleet_choice.h"
 #include "cmd/fleet_hot.h"
 #include "cmd/fleet_request.h"
-#include "cmd/output.h"
 #include "cmd/terminal.h"
 #include "cmd/top_screen.h"
 

@@ -13,11 +13,6 @@
 #include "base/types.h"
 #include "cmd/cmd.h"
 #include "cmd/fleet.h"
-#include "cmd/jvms.h"
-#include "cmd/output.h"
-#include "cmd/report.h"
-#include "cmd/serve.h"
-#include "cmd/top.h"
 #include "elf/instruction.h"
 
 static const struct cmd cmds[] = {
@@ -63,7 +58,8 @@ int main(int argc, char **argv)
 
 	/* Symbol tables are short-lived: return large blocks to the system at once. */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
-	/* A closed pipe (cmd/output.h) and a file above the limit are write errors, not signals. */
+	/* A closed pipe (output_finish) and a file above the limit are write errors, not signals.
+	 */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	if (!replace_closed_streams())

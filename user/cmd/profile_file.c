@@ -3,16 +3,106 @@
 #include "cmd/profile_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/outfile.h"
-#include "cmd/perf_data.h"
 #include "cmd/progress_line.h"
 #include "export/read.h"
+#include "proc/rights.h"
+
+/* Raw data of perf, which only perf itself can decode. */
+struct perf_script {
+	FILE *out; /* what `perf script` prints */
+	int pid;
+};
+
+extern char **environ;
+
+/* Whether it is a regular file that begins like perf.data. Reading continues at its start. */
+static bool perf_data_is(FILE *f)
+{
+	struct stat st;
+	char head[8];
+
+	if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode))
+		return false;
+	size_t len = fread(head, 1, sizeof(head), f);
+	rewind(f);
+	return len == sizeof(head) &&
+	       (!memcmp(head, "PERFILE2", 8) || !memcmp(head, "2ELIFREP", 8));
+}
+
+static int spawn(const char *path, int out, pid_t *pid)
+{
+	/*
+	 * perf asks addr2line for each inlined frame, which can take minutes. By default it prints
+	 * no PID.
+	 */
+	const char *const args[] = { "perf", "script", "--no-inline", "--show-mmap-events",
+				     "-F",   "+pid",   "-i",          path,
+				     NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t pipe;
+
+	/* We ignore SIGPIPE. perf must end when a refused file is no longer read. */
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigdefault(&attr, &pipe);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	int err = posix_spawnp(pid, "perf", &actions, &attr, (char *const *)args, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	return -err;
+}
+
+/*
+ * Starts `perf script` on the file. -ENOENT if perf is not installed, else a negative errno.
+ * perf_script_end waits for its end and frees it: -EINVAL if it failed; it has then printed why.
+ */
+static int perf_script_begin(const char *path, struct perf_script *s)
+{
+	int ends[2];
+	/* perf would take a path that begins with '-' for an option. */
+	auto_free char *full = realpath(path, NULL);
+
+	if (!full || pipe2(ends, O_CLOEXEC))
+		return -errno;
+	int err = spawn(full, ends[1], &s->pid);
+	close(ends[1]);
+	s->out = err ? NULL : fdopen(ends[0], "r");
+	if (!s->out)
+		close(ends[0]);
+	return err;
+}
+
+static int perf_script_end(struct perf_script *s)
+{
+	int status;
+
+	fclose(s->out);
+	while (waitpid(s->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -EINVAL;
+}
 
 typedef int read_fn(FILE *f, struct profile *p, struct str *why);
 
@@ -199,4 +289,23 @@ int profile_file_rescue(const struct profile *p, const char *path, const struct 
 	else
 		log_error("the profile is in %s instead", *written);
 	return err;
+}
+
+static bool is_anothers_in_sticky_folder(const char *path)
+{
+	auto_free char *copy = xstrdup(path);
+	struct stat st, folder;
+
+	return lstat(path, &st) == 0 && stat(dirname(copy), &folder) == 0 &&
+	       folder.st_mode & S_ISVTX && st.st_uid != geteuid() && folder.st_uid != geteuid();
+}
+
+bool output_needs_rights(const char *path, bool force)
+{
+	u64 own = capabilities_read();
+
+	capabilities_set(own & ~(CAPABILITY(CAP_DAC_OVERRIDE) | CAPABILITY(CAP_FOWNER)));
+	int err = outfile_try(path, force);
+	capabilities_set(own);
+	return err || is_anothers_in_sticky_folder(path);
 }

@@ -2,6 +2,7 @@
 /* Profiles in files named on the command line. Errors are logged. */
 #pragma once
 
+#include "base/types.h"
 #include "export/export.h"
 #include "profile/profile.h"
 
@@ -59,3 +60,10 @@ int profile_file_rescue(const struct profile *p, const char *path, const struct 
 	{                                                                          \
 		0, "force", OPT_BOOL, out, NULL, "let -o overwrite a block device" \
 	}
+
+/*
+ * Tries to create a file beside the output without CAP_DAC_OVERRIDE, for example as root in the
+ * folder of a user. Also true if the output would replace a file of another user in a sticky
+ * folder.
+ */
+bool output_needs_rights(const char *path, bool force);

@@ -6,30 +6,121 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/time.h"
+#include "base/types.h"
 #include "capture/features.h"
 #include "capture/kernel/privilege.h"
 #include "capture/node.h"
 #include "capture/recording.h"
-#include "cmd/child.h"
 #include "cmd/cmd.h"
-#include "cmd/no_samples.h"
-#include "cmd/output_rights.h"
 #include "cmd/page_opener.h"
 #include "cmd/part_files.h"
-#include "cmd/part_name.h"
 #include "cmd/profile_file.h"
 #include "cmd/record_options.h"
+#include "cmd/stack_options.h"
 #include "cmd/summary.h"
-#include "cmd/transforming.h"
 #include "profile/names.h"
+
+/* A command that is profiled from its first instruction: started, held, released. */
+struct child {
+	pid_t pid;
+	int pidfd;      /* readable when the child has ended */
+	int release_fd; /* closing it without a byte ends the child; 0 once released */
+};
+
+/* In the child: waits for its release, then executes the command or reports the error. */
+static void run_child(int fd, char **argv)
+{
+	sigset_t none;
+	char word;
+
+	if (read(fd, &word, 1) != 1)
+		_exit(0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+	execvp(argv[0], argv);
+	int err = errno;
+	if (write(fd, &err, sizeof(err)) < 0)
+		_exit(127);
+	_exit(err == ENOENT ? 127 : 126);
+}
+
+/* Forks a child that waits before it executes argv (NULL-terminated). */
+static int child_hold(char **argv, struct child *out)
+{
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
+		return -errno;
+	pid_t pid = fork();
+	if (pid < 0) {
+		int err = -errno;
+		close(fds[0]);
+		close(fds[1]);
+		return err;
+	}
+	if (pid == 0) {
+		close(fds[0]);
+		run_child(fds[1], argv);
+	}
+	close(fds[1]);
+	*out = (struct child){
+		.pid = pid,
+		.pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
+		.release_fd = fds[0],
+	};
+	return 0;
+}
+
+/* Lets the child execute the command; a negative errno if that fails. */
+static int child_release(struct child *c)
+{
+	int err = 0;
+
+	/* exec closes the other end; if exec fails, the reason arrives. */
+	if (write(c->release_fd, "", 1) != 1 || read(c->release_fd, &err, sizeof(err)) < 0)
+		err = errno;
+	close(c->release_fd);
+	c->release_fd = 0;
+	return -err;
+}
+
+/* Ends a child that was never released, and closes its descriptors. */
+static void child_fini(struct child *c)
+{
+	if (c->release_fd > 0) {
+		close(c->release_fd);
+		waitpid(c->pid, NULL, 0);
+	}
+	if (c->pidfd > 0)
+		close(c->pidfd);
+	*c = (struct child){ 0 };
+}
+
+/* Waits for its end. Returns its exit status as a shell does: 128 + N for signal N. */
+static int child_wait(struct child *c)
+{
+	int status;
+
+	while (waitpid(c->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	c->pid = 0;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
 
 #define TIMELINE_SLOT_NS (10 * NS_PER_MS)
 #define LIVE_EVERY_NS    (200 * NS_PER_MS)

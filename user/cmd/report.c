@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sysflame report`: reads profiles, merges them, and writes or prints the result. */
-#include "cmd/report.h"
-
+/*
+ * `sysflame report`: reads profiles, merges them, and writes or prints the result.
+ * Part of cmd/cmd.h.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,12 +14,11 @@
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/str.h"
-#include "cmd/output.h"
+#include "cmd/cmd.h"
 #include "cmd/profile_file.h"
 #include "cmd/progress_line.h"
 #include "cmd/stack_options.h"
 #include "cmd/terminal.h"
-#include "cmd/transforming.h"
 #include "export/format/split.h"
 #include "export/source_text.h"
 #include "export/writers/text.h"

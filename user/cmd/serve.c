@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sysflame serve: the daemon of a node. */
-#include "cmd/serve.h"
-
+/*
+ * `sysflame serve`: the daemon of a node.
+ * Part of cmd/cmd.h.
+ */
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -21,7 +22,6 @@
 #include "capture/features.h"
 #include "cmd/cmd.h"
 #include "cmd/login_link.h"
-#include "cmd/serve_push.h"
 #include "control/handover.h"
 #include "daemon/home.h"
 #include "daemon/listen.h"
@@ -37,6 +37,99 @@
 #include "recorder/recorder.h"
 #include "recorder/redaction.h"
 #include "web/web.h"
+
+/* The options --push.. */
+struct push_options {
+	struct opt_list receivers; /* --push */
+	const char *auth, *spool;
+	int age_min;
+};
+
+#define PUSH_OPTS(o)                                                                               \
+	{ 0,          "push",                                                                      \
+	  OPT_LIST,   &(o)->receivers,                                                             \
+	  "KIND=URL", "send slices to a receiver: otlp, pyroscope, parca; may be repeated" },      \
+		{ 0,          "push-auth",                                                         \
+		  OPT_STRING, &(o)->auth,                                                          \
+		  "FILE",     "credentials and CA for receivers, by address; root's, mode 0600" }, \
+		{ 0,                                                                               \
+		  "push-spool",                                                                    \
+		  OPT_STRING,                                                                      \
+		  &(o)->spool,                                                                     \
+		  "BYTES",                                                                         \
+		  "keep this much for each receiver that takes nothing at the moment (64m)" },     \
+	{                                                                                          \
+		0, "push-age", OPT_INT, &(o)->age_min, "MINUTES",                                  \
+			"give up what could not be sent for that long (60)"                        \
+	}
+
+#define SPOOL_MIN    (1u << 20)
+#define PUSH_AGE_MAX (7 * 24 * 60)
+
+static int wrong(const char *text)
+{
+	log_error("serve: %s", text);
+	return EXIT_USAGE;
+}
+
+/* A token that goes over the network in plain text is not secret any more. */
+static void warn_of_plain_text(const struct receiver *r)
+{
+	const char *host = r->url + 7;
+
+	if (strncmp(r->url, "http://", 7) || !strncmp(host, "127.", 4) ||
+	    !strncmp(host, "localhost", 9) || !strncmp(host, "[::1]", 5))
+		return;
+	log_warn("serve: --push %s: profiles and credentials go over the network in plain text; "
+		 "use https",
+		 r->url);
+}
+
+/* Checks the options and sets `out` but for its credentials. Logs errors; an exit status. */
+static int push_options_check(const struct push_options *o, struct web_push *out)
+{
+	u64 spool_bytes;
+
+	if (o->receivers.nr && build_is_static())
+		return wrong("--push: this static binary has no libcurl; install sysflame with its "
+			     "libraries");
+	if (!o->receivers.nr && o->auth)
+		return wrong("--push-auth needs --push KIND=URL");
+	if (o->receivers.nr > RECEIVERS_MAX)
+		return wrong("--push: there may be at most 4 receivers");
+	if (!bytes_parse(o->spool, &spool_bytes) || spool_bytes < SPOOL_MIN)
+		return wrong("--push-spool: takes 1m or more, as in 64m");
+	if (o->age_min < 1 || o->age_min > PUSH_AGE_MAX)
+		return wrong("--push-age: takes 1 to 10080 minutes");
+	out->limits = (struct backlog_limits){ spool_bytes, (u64)o->age_min };
+	for (size_t i = 0; i < o->receivers.nr; i++) {
+		auto_str struct str why = { 0 };
+		struct receiver *r = &out->receivers[i];
+		if (receiver_parse(o->receivers.at[i], r, &why)) {
+			log_error("serve: --push: %s", why.at);
+			return EXIT_USAGE;
+		}
+		for (size_t k = 0; k < i; k++)
+			if (r->kind == out->receivers[k].kind &&
+			    !strcmp(r->url, out->receivers[k].url))
+				return wrong("--push: a receiver is given twice");
+		warn_of_plain_text(r);
+		out->nr++;
+	}
+	return 0;
+}
+
+/* Reads the credentials of each receiver, as root. Logs errors; negative errno. */
+static int push_options_read(const struct push_options *o, const struct web_push *push,
+			     struct credentials *out)
+{
+	auto_str struct str why = { 0 };
+	int err = o->auth ? credentials_read(o->auth, push->receivers, push->nr, out, &why) : 0;
+
+	if (err)
+		log_error("serve: --push-auth %s: %s", o->auth, why.at);
+	return err;
+}
 
 #define WEB_USER    "sysflame"
 #define WEB_UID     0x7fffff80u /* if it is missing; workers have lower ones (worker/sandbox.c) */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* -I, -X and --reverse. */
+/* -I, -X, --reverse, --transform and --raw-names. */
 #include "cmd/stack_options.h"
 
 #include <errno.h>
@@ -66,4 +66,37 @@ void stack_options_fini(struct stack_options *o)
 {
 	vec_fini(&o->include);
 	vec_fini(&o->exclude);
+}
+
+int transforming_parse(const struct opt_list *words, struct transforms *out)
+{
+	auto_str struct str why = { 0 };
+
+	vec_each(word, words) {
+		int err = transforms_parse(*word, out, &why) ?: transforms_check(out, &why);
+		if (err) {
+			log_error("--transform '%s': %s", *word, why.at);
+			return err;
+		}
+	}
+	return 0;
+}
+
+int transforming_apply(const struct transforms *list, const struct format *f, struct profile *p)
+{
+	auto_str struct str why = { 0 };
+
+	if (!list->all.nr)
+		return 0;
+	if (f && f->has_view) {
+		view_set_transforms(p, list);
+		return 0;
+	}
+	bool had_weights = p->weights.nr > 0;
+	int err = transforms_apply(list, p, TRANSFORMS_MOST_NS, &why);
+	if (err)
+		log_error("--transform %s", why.at);
+	else if (had_weights && !p->weights.nr)
+		log_warn("--transform leaves out every stack; the profile is empty");
+	return err;
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The live line and the summary of a recording, on standard error. */
+/*
+ * What a recording reports on standard error: the live line, the summary, and without samples one
+ * sentence with the likely cause instead of a file.
+ */
 #pragma once
 
 #include "capture/node.h"
 #include "capture/recording.h"
+#include "cmd/record_options.h"
 
 /* A recording that has ended. */
 struct recorded {
@@ -27,3 +31,9 @@ void summary_top(const struct recorded *r);
 
 /* Whether a JVM refused the agent. */
 bool summary_refused(const struct recorded *r);
+
+/* Memory that was sampled but freed before the end is a result, not a lack of samples. */
+bool no_samples_is(const struct recorded *r, const struct record_options *o);
+
+/* Logs the cause as an error. */
+void no_samples_say(const struct recorded *r, const struct record_options *o);
