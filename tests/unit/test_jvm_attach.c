@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "jvm/attach/attach.h"
+#include "jvm/attach/file_label.h"
 #include "jvm/attach/inject_message.h"
 #include "jvm/attach/injector.h"
 #include "jvm/attach/job.h"
@@ -221,6 +222,36 @@ static void a_copy_is_found_by_its_path_but_not_under_musl(void **state)
 	rmdir(folder);
 }
 
+/* Answers of Linux 6.1: none, permission 17 of a domain that is enforced, and a permissive one. */
+static void the_policy_permits_what_its_answer_has(void **state)
+{
+	static const char enforced[] = "10002 ffffffff 0 ffffffff 9 0";
+
+	assert_true(file_label_is_permitted(enforced, 17));
+	assert_true(file_label_is_permitted(enforced, 2));
+	assert_false(file_label_is_permitted(enforced, 1));
+	assert_false(file_label_is_permitted(enforced, 18));
+	assert_false(file_label_is_permitted(enforced, 0));
+	assert_false(file_label_is_permitted(enforced, 34));
+	assert_true(file_label_is_permitted("0 ffffffff 0 ffffffff 9 1", 5));
+	assert_false(file_label_is_permitted("10002", 17));
+	assert_false(file_label_is_permitted("", 17));
+}
+
+static void without_selinux_every_file_is_visible(void **state)
+{
+	char own[256] = "";
+	FILE *file = fopen("/proc/thread-self/attr/current", "re");
+
+	if (file && fgets(own, sizeof(own), file) && strchr(own, ':'))
+		skip();
+	if (file)
+		fclose(file);
+	const struct process_root t = { .proc_fd = -1, .tmp_fd = -1 };
+	assert_false(file_label_begin(&t));
+	assert_true(file_label_is_visible(&t, "no such file"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +264,8 @@ int main(void)
 		cmocka_unit_test(a_job_is_an_orphan_once_its_reader_has_ended),
 		cmocka_unit_test(a_copy_is_found_by_its_path_but_not_under_musl),
 		cmocka_unit_test(no_further_command_is_sent_to_a_copy_under_musl),
+		cmocka_unit_test(the_policy_permits_what_its_answer_has),
+		cmocka_unit_test(without_selinux_every_file_is_visible),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,6 +109,20 @@ static bool is_of_kernel(int fd)
 	return false;
 }
 
+int file_ask(int dirfd, const char *path, const char *question, char *answer, size_t size)
+{
+	auto_close int fd = openat(dirfd, path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	int err = file_write_all(fd, question, strlen(question));
+	ssize_t nr = err ? 0 : pread(fd, answer, size - 1, 0);
+	if (err || nr <= 0)
+		return err ?: nr ? -errno : -ENODATA;
+	answer[nr] = '\0';
+	return 0;
+}
+
 int file_open_regular(int dirfd, const char *path, u64 resolve)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = resolve };

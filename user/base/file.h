@@ -21,6 +21,12 @@ int file_read(const char *path, size_t max, char **out, size_t *len);
 /* Writes all bytes. Returns 0 or a negative errno. */
 int file_write_all(int fd, const void *bytes, size_t len);
 
+/*
+ * Asks a file of the kernel that answers what is written to it, as those of selinuxfs. Returns 0 or
+ * a negative errno; -ENODATA if there is no answer. The answer, cut to `size`, ends in a NUL.
+ */
+int file_ask(int dirfd, const char *path, const char *question, char *answer, size_t size);
+
 /* As file_read, from the descriptor's position on. */
 int file_read_fd(int fd, size_t max, char **out, size_t *len);
 

@@ -183,8 +183,8 @@ static void explain_no_ring(struct job *j)
 {
 	if (memfds_count(j->t.status.pid) < WIRE_SESSIONS_MAX) {
 		job_conclude(j, INJECT_REFUSED,
-			     "the agent could not make its buffer: a seccomp filter or a "
-			     "descriptor limit; see `sysflame jvms`");
+			     "the agent could not make its buffer: a seccomp filter, a "
+			     "descriptor limit or SELinux; see `sysflame jvms`");
 		return;
 	}
 	job_conclude(j, INJECT_RETRY,

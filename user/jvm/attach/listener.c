@@ -15,6 +15,7 @@
 
 #include "base/auto.h"
 #include "base/time.h"
+#include "jvm/attach/file_label.h"
 #include "jvm/attach/readiness.h"
 
 #define LISTENER_MS  6000 /* from SIGQUIT to the socket; usually 50 ms */
@@ -100,23 +101,43 @@ static void drop_trigger(const struct job *j)
 		process_root_unlink(&j->t, j->trigger_name);
 }
 
-/* Makes the trigger file; without it the signal would cause a thread dump. */
+/* With the label of the JVM's own files, if SELinux lets us; or with ours, which it may see, too.
+ */
+static int create_trigger(const struct job *j)
+{
+	bool is_labelled = file_label_begin(&j->t);
+	int fd = process_root_create(&j->t, j->trigger_name, TRIGGER_MODE);
+
+	if (is_labelled)
+		file_label_end();
+	if (is_labelled && (fd == -EACCES || fd == -EPERM))
+		fd = process_root_create(&j->t, j->trigger_name, TRIGGER_MODE);
+	return fd;
+}
+
+/*
+ * Makes the trigger file; without it the signal would cause a thread dump. -ENOTSUP if SELinux
+ * hides it from the JVM.
+ */
 static int make_trigger(struct job *j)
 {
 	struct stat st;
 
 	if (is_trigger_blocked(j))
 		return -EEXIST;
-	int fd = process_root_create(&j->t, j->trigger_name, TRIGGER_MODE);
-	if (fd == -EEXIST) /* another tool is attaching, or died while it did */
-		return fstatat(j->t.tmp_fd, j->trigger_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-				       S_ISREG(st.st_mode) && st.st_uid == j->t.status.euid
-			       ? 0
-			       : -EEXIST;
+	int fd = create_trigger(j);
+	if (fd == -EEXIST) { /* another tool is attaching, or died while it did */
+		if (fstatat(j->t.tmp_fd, j->trigger_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(st.st_mode) || st.st_uid != j->t.status.euid)
+			return -EEXIST;
+		return file_label_is_visible(&j->t, j->trigger_name) ? 0 : -ENOTSUP;
+	}
 	if (fd < 0)
 		return fd;
 	int err = fstat(fd, &st) || st.st_uid != j->t.status.euid ? -EPERM : 0;
 	close(fd);
+	if (!err && !file_label_is_visible(&j->t, j->trigger_name))
+		err = -ENOTSUP;
 	if (err)
 		process_root_unlink(&j->t, j->trigger_name);
 	return err;
@@ -134,6 +155,11 @@ static int refuse_trigger(struct job *j, int err)
 	else if (err == -EPERM || err == -EACCES)
 		str_add(&j->why, "its user may not write to its /tmp, so no JVM tool can attach; "
 				 "make that writable");
+	else if (err == -ENOTSUP)
+		str_addf(&j->why,
+			 "SELinux hides /tmp/%s from it, which asks it to listen; let sysflame's "
+			 "domain label files (docs/operations.md, \"SELinux\")",
+			 j->trigger_name);
 	else
 		str_addf(&j->why, "nothing can be written to its /tmp (%s)", strerror(-err));
 	return job_conclude(j, INJECT_REFUSED, j->why.at);

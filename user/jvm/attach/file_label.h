@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Labels of SELinux of files that are made for a target. A file gets a label of the process that
+ * makes it, which the policy may hide from the target.
+ */
+#pragma once
+
+#include "jvm/process/process_root.h"
+
+/*
+ * Gives files that this process makes from now on the label that the target's own files get in its
+ * /tmp. False without SELinux, or if the policy forbids it.
+ */
+bool file_label_begin(const struct process_root *t);
+
+/* Files get the label of this process again. */
+void file_label_end(void);
+
+/*
+ * Whether the policy lets the target see the file `name` of its /tmp. True without SELinux, and
+ * where SELinux enforces nothing. False if the policy cannot be asked.
+ */
+bool file_label_is_visible(const struct process_root *t, const char *name);
+
+/* Whether the answer of /sys/fs/selinux/access permits the permission with this number, from 1 on.
+ */
+bool file_label_is_permitted(const char *answer, u32 number);
