@@ -9,6 +9,7 @@
  * - churn: as tracepoint, but it attaches and detaches the program some 100 times a second.
  * - pinned: as tracepoint, but only a link in bpffs holds the program, and a second pin, of the
  *   program, if its path is given. Both are removed at the end.
+ * - multi: as pinned, with a kretprobe_multi link to the system call that renames.
  *
  * It ends after that much CPU time and prints it in ms.
  *
@@ -17,7 +18,7 @@
  *
  * usage: other_bpf maps|tracepoint|churn CPU_SECONDS
  *
- * usage: other_bpf pinned CPU_SECONDS LINK_PATH [PROGRAM_PATH]
+ * usage: other_bpf pinned|multi CPU_SECONDS LINK_PATH [PROGRAM_PATH]
  *
  * usage: other_bpf syscalls COMMAND..
  */
@@ -25,6 +26,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +39,12 @@
 
 #define TURNS 100000 /* of the program's loop */
 #define KEYS  100000
+
+#ifdef __x86_64__
+#define ARCH "x64"
+#else
+#define ARCH "arm64"
+#endif
 
 #define SET(r, n)                                                               \
 	{                                                                       \
@@ -90,8 +98,9 @@ static int change_maps(double end)
 	return 0;
 }
 
-static int load_slow(void)
+static int load_slow(enum bpf_prog_type type, enum bpf_attach_type attached)
 {
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = attached);
 	const struct bpf_insn slow[] = {
 		SET(1, TURNS),
 		{ .code = BPF_ALU64 | BPF_SUB | BPF_K, .dst_reg = 1, .imm = 1 },
@@ -100,8 +109,8 @@ static int load_slow(void)
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 
-	return bpf_prog_load(BPF_PROG_TYPE_TRACEPOINT, "other_slow", "GPL", slow,
-			     sizeof(slow) / sizeof(slow[0]), NULL);
+	return bpf_prog_load(type, "other_slow", "GPL", slow, sizeof(slow) / sizeof(slow[0]),
+			     &options);
 }
 
 /* What tracers load for "count by name". */
@@ -171,7 +180,8 @@ static int refused(void)
 /* Attaches the program again after each `turns` renames; 0: never. */
 static int rename_often(double end, unsigned turns)
 {
-	int program = load_slow(), link = attach(program, "task/task_rename");
+	int program = load_slow(BPF_PROG_TYPE_TRACEPOINT, 0),
+	    link = attach(program, "task/task_rename");
 
 	if (program < 0 || link < 0)
 		return refused();
@@ -190,18 +200,39 @@ static int rename_often(double end, unsigned turns)
 	return 0;
 }
 
-/* The link needs no descriptor any more. */
-static int rename_pinned(double end, const char *path, const char *program_path)
+/* The program runs for all processes while the link exists. */
+static int link_tracepoint(int program)
 {
-	int program = load_slow(), event = open_tracepoint("task/task_rename");
+	int event = open_tracepoint("task/task_rename");
 	int link = bpf_link_create(program, event, BPF_PERF_EVENT, NULL);
+
+	if (link >= 0 && ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
+		return -1;
+	close(event);
+	return link;
+}
+
+static int link_multi(int program)
+{
+	const char *name = "__" ARCH "_sys_prctl";
+	LIBBPF_OPTS(bpf_link_create_opts, options, .kprobe_multi.syms = &name,
+		    .kprobe_multi.cnt = 1, .kprobe_multi.flags = BPF_F_KPROBE_MULTI_RETURN);
+
+	return bpf_link_create(program, 0, BPF_TRACE_KPROBE_MULTI, &options);
+}
+
+/* The link needs no descriptor any more. */
+static int rename_pinned(double end, bool is_multi, const char *path, const char *program_path)
+{
+	int program = is_multi ? load_slow(BPF_PROG_TYPE_KPROBE, BPF_TRACE_KPROBE_MULTI)
+			       : load_slow(BPF_PROG_TYPE_TRACEPOINT, 0);
+	int link = is_multi ? link_multi(program) : link_tracepoint(program);
 
 	if (program_path && bpf_obj_pin(program, program_path))
 		return refused();
-	if (link < 0 || bpf_obj_pin(link, path) || ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
+	if (link < 0 || bpf_obj_pin(link, path))
 		return refused();
 	close(link);
-	close(event);
 	close(program);
 	puts("attached");
 	fflush(stdout);
@@ -237,10 +268,12 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "syscalls"))
 		return count_syscalls(argv + 2);
 	double end = atof(argv[2]);
-	int status = !strcmp(argv[1], "maps")                 ? change_maps(end)
-		     : !strcmp(argv[1], "pinned") && argc > 3 ? rename_pinned(end, argv[3], argv[4])
-		     : !strcmp(argv[1], "churn")              ? rename_often(end, 100)
-							      : rename_often(end, 0);
+	bool is_multi = !strcmp(argv[1], "multi"),
+	     is_pinned = is_multi || !strcmp(argv[1], "pinned");
+	int status = !strcmp(argv[1], "maps")    ? change_maps(end)
+		     : is_pinned && argc > 3     ? rename_pinned(end, is_multi, argv[3], argv[4])
+		     : !strcmp(argv[1], "churn") ? rename_often(end, 100)
+						 : rename_often(end, 0);
 	printf("%.0f\n", cpu_seconds() * 1000);
 	return status;
 }
