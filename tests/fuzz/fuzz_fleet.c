@@ -9,8 +9,8 @@
 #include "base/auto.h"
 #include "base/utf8.h"
 #include "fleet/entry.h"
-#include "fleet/fleet_policy.h"
 #include "fleet/key.h"
+#include "fleet/policy.h"
 #include "fleet/selector.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
@@ -49,22 +49,21 @@ static void check_keys(const u8 *data, size_t size)
 
 static void check_policy(const u8 *data, size_t size)
 {
-	auto_free char *text = strndup((const char *)data, size);
-	auto_str struct str why = { 0 }, out = { 0 }, more = { 0 };
-	struct policy_caps caps = { .max_hz = 99, .max_duration_s = 60 };
-	struct fleet_policy p, again;
+	static const u8 key[FLEET_KEY_LEN] = { 1 };
+	struct fleet_policy p, again = { 0 };
+	struct fleet_signed m;
 
-	if (fleet_policy_parse(text, &p, &why))
+	if (!size || size > sizeof(m.request))
+		return;
+	memcpy(m.request, data, size);
+	m.len = (u32)size;
+	if (policy_decode(&m, &p))
 		return;
 	check(utf8_is_clean(p.reason, sizeof(p.reason) - 1));
-	fleet_policy_lower(&p, &caps);
-	check(caps.max_hz && caps.max_hz <= 99 && caps.max_duration_s && caps.max_duration_s <= 60);
-	fleet_policy_print(&p, &out);
-	if (!p.at_ms || !*p.by)
-		return;
-	check(!fleet_policy_parse(out.at, &again, &why) && !again.nr_unknown);
-	fleet_policy_print(&again, &more);
-	check(!strcmp(more.at, out.at));
+	check(p.at_ms && p.max_hz <= POLICY_HZ_MAX && p.max_duration_s <= POLICY_DURATION_S);
+	check(!policy_sign(&p, key, &m) && !policy_decode(&m, &again));
+	p.has_unknown = false;
+	check(!memcmp(&again, &p, sizeof(p)));
 }
 
 static void check_entry(const u8 *data, size_t size)

@@ -9,7 +9,7 @@
  *        nats_try URL DIR ask FAULT
  *            sends a request with a fault to all nodes, and prints the verdict of the first answer
  *        nats_try URL DIR policy TEXT
- *            signs a text as the policy of all nodes, also if it is malformed, and sends it
+ *            signs a text, which is malformed, as the policy of all nodes, and sends it
  *        nats_try URL DIR call SUBJECT TEXT
  *            sends a text and prints the reply
  *        nats_try URL DIR connect TIMES
@@ -32,9 +32,9 @@
 #include "base/file.h"
 #include "base/time.h"
 #include "fleet/bus_key.h"
-#include "fleet/fleet_policy.h"
 #include "fleet/key.h"
 #include "fleet/link.h"
+#include "fleet/policy.h"
 #include "fleet/stream_names.h"
 
 #define TIMEOUT_MS 10000
@@ -235,8 +235,7 @@ static void send_policy(const char *dir, const char *text)
 	if (key_sign(private_key, KEY_FOR_POLICY, &m.sealed))
 		die("not signed", NATS_ERR);
 	message_encode(&m, &bytes);
-	natsStatus s =
-		natsConnection_Publish(connection, FLEET_POLICY_SUBJECT, bytes.at, (int)bytes.len);
+	natsStatus s = natsConnection_Publish(connection, POLICY_SUBJECT, bytes.at, (int)bytes.len);
 	if (s == NATS_OK)
 		s = natsConnection_FlushTimeout(connection, TIMEOUT_MS);
 	if (s != NATS_OK)
@@ -299,7 +298,7 @@ int main(int argc, char **argv)
 		try_subjects(*argv[3] == 'p', argc - 4, argv + 4);
 	else if (!strcmp(argv[3], "ask"))
 		ask(argv[2], argv[4]);
-	else if (!strcmp(argv[3], "policy") && strlen(argv[4]) <= FLEET_POLICY_TEXT)
+	else if (!strcmp(argv[3], "policy") && strlen(argv[4]) <= 512)
 		send_policy(argv[2], argv[4]);
 	else if (!strcmp(argv[3], "call") && argc > 5)
 		call(argv[4], argv[5]);

@@ -315,7 +315,7 @@ static void the_budget_refills_within_a_day(void **state)
 static enum verdict allowed(const struct fleet_request *r, const char *selector,
 			    enum fleet_role role)
 {
-	const struct policy_caps caps = { 99, 600 };
+	const struct policy_caps caps = { .max_hz = 99, .max_duration_s = 600 };
 	struct fleet_key k = { .role = role, .person = "anna", .namespaces = "shop,pay" };
 	auto_str struct str why = { 0 };
 	struct selector s;

@@ -4,48 +4,46 @@
  * them. Part of cmd/fleet.h.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/fleet.h"
 #include "cmd/fleet_streams.h"
-#include "fleet/fleet_policy.h"
+#include "fleet/budget.h"
+#include "fleet/policy.h"
+
+#define UNSET (-1)
 
 struct options {
 	struct fleet_request_options request;
-	const char *set, *reason;
-	bool help;
+	const char *events, *reason;
+	int max_hz, max_seconds, max_cpu_ppm;
+	bool off, lift, help;
 };
 
 /* The latest policy that the stream keeps. */
 struct kept {
-	bool is_there, is_signed;
+	bool is_there;
+	const char *fault; /* for which nodes refuse it; NULL: none */
 	struct fleet_policy policy;
-	char fault[128]; /* of a text that is signed and malformed; "": none */
 };
 
 static void take_stored(struct asking *a, const struct link_event *e)
 {
 	struct kept *k = a->extra;
-	auto_str struct str why = { 0 };
-	char text[FLEET_POLICY_TEXT + 1] = "";
 	struct fleet_message m;
 
-	if (strcmp(e->subject, FLEET_POLICY_SUBJECT) != 0 || message_decode(e->bytes, e->len, &m))
+	if (strcmp(e->subject, POLICY_SUBJECT) != 0 || message_decode(e->bytes, e->len, &m))
 		return;
-	k->is_there = m.kind == MESSAGE_POLICY && m.sealed.len <= FLEET_POLICY_TEXT;
-	if (k->is_there) {
-		memcpy(text, m.sealed.request, m.sealed.len);
-		k->is_signed = key_has_signed(KEY_FOR_POLICY, &m.sealed);
-		if (k->is_signed && fleet_policy_parse(text, &k->policy, &why))
-			copy_text(k->fault, sizeof(k->fault), why.at);
-	}
+	k->is_there = m.kind == MESSAGE_POLICY;
+	if (k->is_there && !key_has_signed(KEY_FOR_POLICY, &m.sealed))
+		k->fault = "its signature is not right";
+	else if (k->is_there && policy_decode(&m.sealed, &k->policy))
+		k->fault = "it is malformed";
 	message_fini(&m);
 }
 
@@ -61,33 +59,6 @@ static bool read_kept(struct asking *a, struct kept *out)
 	a->stored = NULL;
 	a->extra = NULL;
 	return is_read;
-}
-
-static void add_limit(struct str *out, const char *name, u32 value, const char *unit)
-{
-	if (value)
-		str_addf(out, "%-12s %u %s\n", name, value, unit);
-}
-
-static void print(const struct fleet_policy *p)
-{
-	auto_str struct str s = { 0 };
-	char at[FLEET_TIME_TEXT];
-
-	fleet_streams_time(p->at_ms, at);
-	str_addf(&s, "%-12s %s, %s UTC\n", "signed by", p->by, at);
-	if (*p->reason)
-		str_addf(&s, "%-12s %s\n", "reason", p->reason);
-	if (p->is_disabled)
-		str_addf(&s, "%-12s yes\n", "disabled");
-	add_limit(&s, "max-hz", p->max_hz, "Hz");
-	add_limit(&s, "max-seconds", p->max_duration_s, "s");
-	add_limit(&s, "max-cpu-ppm", p->cpu_ppm, "millionths of the CPUs of a node");
-	if (*p->events)
-		str_addf(&s, "%-12s %s\n", "events", p->events);
-	fputs(s.at, stdout);
-	if (!p->is_disabled && !p->max_hz && !p->max_duration_s && !p->cpu_ppm && !*p->events)
-		puts("no limits");
 }
 
 /* How many nodes answer, and how many of them hold this policy. */
@@ -125,6 +96,8 @@ static struct holders count_holders(struct asking *a, const struct fleet_policy 
 
 static int show(struct asking *a)
 {
+	auto_str struct str limits = { 0 };
+	char at[FLEET_TIME_TEXT];
 	struct kept kept;
 
 	if (!read_kept(a, &kept))
@@ -133,17 +106,13 @@ static int show(struct asking *a)
 		puts("no policy: each node holds its own limits");
 		return 0;
 	}
-	if (!kept.is_signed) {
-		log_error("fleet policy: the signature of the latest policy is not right: nodes "
-			  "refuse it");
+	if (kept.fault) {
+		log_error("fleet policy: nodes refuse the latest policy: %s", kept.fault);
 		return EXIT_FAILED;
 	}
-	if (*kept.fault) {
-		log_error("fleet policy: the latest policy is malformed: nodes refuse it: %s",
-			  kept.fault);
-		return EXIT_FAILED;
-	}
-	print(&kept.policy);
+	fleet_streams_time(kept.policy.at_ms, at);
+	policy_print(&kept.policy, &limits);
+	printf("%s\nsigned by %s, %s UTC\n", limits.at, kept.policy.by, at);
 	count_holders(a, &kept.policy);
 	return 0;
 }
@@ -152,22 +121,21 @@ static int show(struct asking *a)
 static int send(struct asking *a, const struct fleet_policy *p)
 {
 	struct fleet_message m = { .kind = MESSAGE_POLICY };
-	auto_str struct str bytes = { 0 }, text = { 0 };
+	auto_str struct str bytes = { 0 }, asked = { 0 };
 	struct kept before, after;
 
-	if (fleet_policy_sign(p, a->private_key, &m.sealed)) {
-		log_error(
-			"fleet policy: it is longer than %d bytes or malformed, or the key cannot "
-			"sign it",
-			FLEET_POLICY_TEXT);
-		return EXIT_FAILED;
+	if (policy_sign(p, a->private_key, &m.sealed)) {
+		log_error("fleet policy: a value is outside its limits, or the key cannot sign: "
+			  "--events takes names without arguments, --reason 127 bytes of UTF-8 "
+			  "without control characters");
+		return EXIT_USAGE;
 	}
 	message_encode(&m, &bytes);
 	bool has_stream = read_kept(a, &before); /* makes it, if it is missing */
-	link_publish(a->link, FLEET_POLICY_SUBJECT, "", bytes.at, bytes.len);
-	fleet_policy_print(p, &text);
-	auto_free char *asked = xasprintf("fleet: asked for the policy %s", text.at);
-	asked_publish(a->link, a->person, asked);
+	link_publish(a->link, POLICY_SUBJECT, "", bytes.at, bytes.len);
+	str_add(&asked, "fleet: asked for the policy: ");
+	policy_print(p, &asked);
+	asked_publish(a->link, a->person, asked.at);
 	bool is_kept = has_stream && read_kept(a, &after) && after.policy.at_ms == p->at_ms;
 	if (!is_kept)
 		log_warn("the policy was not kept: nodes that connect later do not get it");
@@ -179,25 +147,47 @@ static int send(struct asking *a, const struct fleet_policy *p)
 	return held.nr || (is_kept && !held.nr_answered) ? 0 : EXIT_FAILED;
 }
 
-static int parse_limits(const struct options *o, struct fleet_policy *out)
+/* Returns an exit status. */
+static int take_limit(const char *name, int value, int max, u32 *out)
 {
-	auto_str struct str why = { 0 };
+	if (value != UNSET && (value < 1 || value > max)) {
+		log_error("fleet policy: --%s takes 1 to %d", name, max);
+		return EXIT_USAGE;
+	}
+	*out = value == UNSET ? 0 : (u32)value;
+	return 0;
+}
 
-	if (fleet_policy_parse(o->set, out, &why)) {
-		log_error("fleet policy: --set: %s", why.at);
+static int take_text(const char *name, const char *value, char *out, size_t size)
+{
+	if (strlen(value) >= size) {
+		log_error("fleet policy: --%s takes %zu bytes", name, size - 1);
 		return EXIT_USAGE;
 	}
-	if (out->nr_unknown || out->at_ms || *out->by || *out->reason) {
-		log_error("fleet policy: --set takes disabled=yes, max-hz=, max-seconds=, "
-			  "max-cpu-ppm= and events=");
+	copy_text(out, size, value);
+	return 0;
+}
+
+/* *sets: a limit was given, or that there is to be none. */
+static int take_limits(const struct options *o, struct fleet_policy *p, bool *sets)
+{
+	int status = take_limit("max-hz", o->max_hz, POLICY_HZ_MAX, &p->max_hz);
+	status = status
+			 ?: take_limit("max-seconds", o->max_seconds, POLICY_DURATION_S,
+				       &p->max_duration_s);
+	status = status ?: take_limit("max-cpu-ppm", o->max_cpu_ppm, BUDGET_PPM, &p->cpu_ppm);
+	status = status ?: take_text("events", o->events, p->events, sizeof(p->events));
+	status = status ?: take_text("reason", o->reason, p->reason, sizeof(p->reason));
+	p->is_off = o->off;
+	bool has_limits = o->off || p->max_hz || p->max_duration_s || p->cpu_ppm || *p->events;
+	*sets = has_limits || o->lift;
+	if (status)
+		return status;
+	if ((has_limits && o->lift) || (*o->reason && !*sets)) {
+		log_error("fleet policy: %s", *sets ? "--lift takes no limit beside it"
+						    : "--reason needs a limit, --off or --lift");
 		return EXIT_USAGE;
 	}
-	if (o->reason && !utf8_is_clean(o->reason, sizeof(out->reason) - 1)) {
-		log_error("fleet policy: --reason takes 127 bytes of UTF-8, without control "
-			  "characters");
-		return EXIT_USAGE;
-	}
-	copy_text(out->reason, sizeof(out->reason), o->reason ?: "");
 	return 0;
 }
 
@@ -205,17 +195,13 @@ static int policy(const struct options *o)
 {
 	struct asking a = { 0 };
 	struct fleet_policy p = { 0 };
+	bool sets;
+	int status = take_limits(o, &p, &sets) ?: asking_begin(&a, &o->request, NULL);
 
-	if (o->reason && !o->set) {
-		log_error("fleet policy: --reason needs --set LIMITS");
-		return EXIT_USAGE;
-	}
-	int status = o->set ? parse_limits(o, &p) : 0;
-	status = status ?: asking_begin(&a, &o->request, NULL);
 	if (!status) {
 		p.at_ms = time_wall_ns() / NS_PER_MS;
 		copy_text(p.by, sizeof(p.by), *a.person ? a.person : "operator");
-		status = o->set ? send(&a, &p) : show(&a);
+		status = sets ? send(&a, &p) : show(&a);
 	}
 	asking_end(&a);
 	return status;
@@ -223,24 +209,29 @@ static int policy(const struct options *o)
 
 int fleet_policy_main(int argc, char **argv)
 {
-	struct options o = { .request = { .wait_s = 2 } };
+	struct options o = { .request = { .wait_s = 2 },
+			     .events = "",
+			     .reason = "",
+			     .max_hz = UNSET,
+			     .max_seconds = UNSET,
+			     .max_cpu_ppm = UNSET };
 	const struct opt opts[] = {
 		FLEET_OPTS(&o.request),
-		{ 0, "set", OPT_TEXT, &o.set, "LIMITS",
-		  "replace the policy, as in max-hz=49,events=cpu+offcpu; '' lifts all limits" },
+		{ 0, "off", OPT_BOOL, &o.off, NULL, "nodes serve no request of the fleet" },
+		{ 0, "max-hz", OPT_INT, &o.max_hz, "HZ", "recordings of 1 to 199 Hz at most" },
+		{ 0, "max-seconds", OPT_INT, &o.max_seconds, "S", "of 1 to 300 s at most" },
+		{ 0, "max-cpu-ppm", OPT_INT, &o.max_cpu_ppm, "N",
+		  "1 to 1000 millionths of a node's CPUs, over a day" },
+		{ 0, "events", OPT_STRING, &o.events, "EVENT,..", "of these events only" },
+		{ 0, "lift", OPT_BOOL, &o.lift, NULL, "lift all limits" },
 		{ 0, "reason", OPT_STRING, &o.reason, "TEXT", "shown to those who are refused" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
 	};
 	int status = asking_parse(
 		"policy", opts, ARRAY_SIZE(opts), argc, argv, &o.help,
-		"usage: sysflame fleet policy --nats URL --fleet-dir DIR [--set LIMITS]\n\n"
-		"Shows the limits that hold for all nodes, or sets them, which takes an operator.\n"
-		"A policy can only lower what a node allows. LIMITS are joined by commas:\n\n"
-		"  disabled=yes     nodes serve no request of the fleet\n"
-		"  max-hz=N         1 to 199\n"
-		"  max-seconds=N    1 to 300\n"
-		"  max-cpu-ppm=N    1 to 1000 millionths of a node's CPUs, over a day\n"
-		"  events=A+B       recordings of these events only\n");
+		"usage: sysflame fleet policy --nats URL --fleet-dir DIR [OPTION..]\n\n"
+		"Shows the limits that hold for all nodes, or replaces all of them, which takes\n"
+		"an operator. A policy can only lower what a node allows.\n");
 
 	return status >= 0 ? status : policy(&o);
 }

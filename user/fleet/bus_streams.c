@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "fleet/entry.h"
-#include "fleet/fleet_policy.h"
+#include "fleet/policy.h"
 #include "fleet/stream_names.h"
 
 #define WAIT_MS      2000
@@ -40,7 +40,7 @@ struct stream_kind {
 static const struct stream_kind streams[NR_LINK_STREAMS] = {
 	[LINK_STREAM_AUDIT] = { "SYSFLAME_AUDIT", "sysflame.v1.audit.*.*", KEPT_S },
 	[LINK_STREAM_FIRED] = { "SYSFLAME_RESULTS", "sysflame.v1.ev.*", KEPT_S },
-	[LINK_STREAM_POLICY] = { "SYSFLAME_POLICY", FLEET_POLICY_SUBJECT, 0 },
+	[LINK_STREAM_POLICY] = { "SYSFLAME_POLICY", POLICY_SUBJECT, 0 },
 };
 
 static natsStatus open_js(natsConnection *nc, jsCtx **out)

@@ -50,7 +50,7 @@ int key_sign_bytes(const u8 *private_key, const void *bytes, size_t nr, u8 *sign
 
 enum key_use {
 	KEY_FOR_REQUEST,
-	KEY_FOR_POLICY, /* fleet/fleet_policy.h */
+	KEY_FOR_POLICY, /* fleet/policy.h */
 };
 
 /* Signs the bytes in `m`, and sets its key. Negative errno. */

@@ -13,6 +13,8 @@
 #include "fleet/coin.h"
 #include "fleet/member_state.h"
 
+#define REFUSED_NS (60 * NS_PER_SEC) /* anybody may send one: one a minute is logged */
+
 /* What a request is answered with. */
 struct reply {
 	const struct fleet_request *request;
@@ -34,7 +36,7 @@ struct member *member_new(const char *name, const char *labels, const struct mem
 	copy_text(n->subjects[0], sizeof(n->subjects[0]), "sysflame.v1.req.all");
 	copy_text(n->subjects[1], sizeof(n->subjects[1]), "sysflame.v1.ctl");
 	snprintf(n->subjects[2], sizeof(n->subjects[2]), "sysflame.v1.node.%s.get", name);
-	copy_text(n->subjects[3], sizeof(n->subjects[3]), FLEET_POLICY_SUBJECT);
+	copy_text(n->subjects[3], sizeof(n->subjects[3]), POLICY_SUBJECT);
 	snprintf(n->subjects[4], sizeof(n->subjects[4]), "sysflame.v1.node.%s.policy", name);
 	return n;
 }
@@ -51,12 +53,71 @@ void member_free(struct member *n)
 	free(n);
 }
 
+static void limit_budget(struct member *n)
+{
+	if (n->has_budget)
+		budget_limit(&n->budget, n->policy.cpu_ppm ?: BUDGET_PPM, member_now_ns(n));
+}
+
+bool member_has_policy(const struct member *n)
+{
+	return *n->policy.by != '\0';
+}
+
+/* Its time stays: an earlier one must not come back. It may itself, with the key. */
+static void check_policy(struct member *n)
+{
+	const struct fleet_key *key = keys_find(&n->keys, n->policy_key);
+
+	if (!member_has_policy(n) || (key && key->role == FLEET_OPERATOR))
+		return;
+	log_warn("fleet: the policy of %s holds no longer: the key is no operator's any more",
+		 n->policy.by);
+	n->policy = (struct fleet_policy){ .at_ms = n->policy.at_ms };
+	limit_budget(n);
+}
+
+static void refuse_policy(struct member *n, const char *why)
+{
+	if (n->policy_refused_ns && member_now_ns(n) - n->policy_refused_ns < REFUSED_NS)
+		return;
+	n->policy_refused_ns = member_now_ns(n);
+	log_warn("fleet: a policy was refused: %s", why);
+}
+
+/* Bytes are those of the message. */
+static void take_policy(struct member *n, const struct fleet_signed *m, const void *bytes,
+			size_t len)
+{
+	struct fleet_policy p;
+	auto_str struct str what = { 0 };
+	const char *why = policy_open(m, &n->keys, n->host->wall_ms(n->host->ctx), &p);
+
+	if (!why && p.at_ms < n->policy.at_ms)
+		why = "it is older than the one that holds";
+	if (why)
+		refuse_policy(n, why);
+	if (why || (p.at_ms == n->policy.at_ms && member_has_policy(n)))
+		return;
+	memcpy(n->policy_key, m->key, sizeof(n->policy_key));
+	if (n->host->keep_policy)
+		n->host->keep_policy(n->host->ctx, bytes, len);
+	n->policy = p;
+	limit_budget(n);
+	str_add(&what, "fleet: policy: ");
+	policy_print(&p, &what);
+	log_info("%s; of %s", what.at, p.by);
+	if (p.has_unknown)
+		log_warn("fleet: limits of the policy are of a later version and have no effect");
+	n->host->audit(n->host->ctx, p.by, what.at);
+}
+
 void member_set_keys(struct member *n, struct fleet_keys *keys)
 {
 	keys_fini(&n->keys);
 	n->keys = *keys;
 	*keys = (struct fleet_keys){ 0 };
-	member_check_policy(n);
+	check_policy(n);
 }
 
 const char *member_subject(const struct member *n, u32 i)
@@ -132,7 +193,7 @@ void member_set_budget(struct member *n, u32 nr_cpus, u64 left_ns)
 	n->has_budget = true;
 	if (left_ns < n->budget.left_ns)
 		n->budget.left_ns = left_ns;
-	member_limit_budget(n);
+	limit_budget(n);
 }
 
 u64 member_budget_left(struct member *n)
@@ -256,7 +317,7 @@ static enum verdict check(struct member *n, const struct fleet_request *r,
 		str_add(why, "The file /run/sysflame/disable exists.");
 		v = VERDICT_DISABLED;
 	}
-	if (!v && n->policy.is_disabled) {
+	if (!v && n->policy.is_off) {
 		str_addf(why, "The fleet's policy of %s disables all nodes%s%s.", n->policy.by,
 			 *n->policy.reason ? ": " : "", n->policy.reason);
 		v = VERDICT_DISABLED;
@@ -278,7 +339,7 @@ static void audit_refusal(const struct member *n, const char *who, const struct 
 /* Anybody may send these. One a minute is listed. */
 static void audit_stranger(struct member *n, const struct reply *r)
 {
-	if (n->refused_ns && member_now_ns(n) - n->refused_ns < 60 * NS_PER_SEC)
+	if (n->refused_ns && member_now_ns(n) - n->refused_ns < REFUSED_NS)
 		return;
 	n->refused_ns = member_now_ns(n);
 	audit_refusal(n, "-", r);
@@ -304,7 +365,7 @@ static void take_request(struct member *n, const char *reply, const struct fleet
 		return;
 	}
 	n->host->look(n->host->ctx, &f);
-	fleet_policy_lower(&n->policy, &f.caps);
+	f.caps.fleet = member_has_policy(n) ? &n->policy : NULL;
 	to.verdict = check(n, &r, key, &s, &f, &why);
 	to.why = why.len ? why.at : "";
 	if (to.verdict && r.want != WANT_CENSUS)
@@ -458,7 +519,7 @@ void member_message(struct member *n, const char *reply, const void *bytes, size
 	else if (m.kind == MESSAGE_GET && reply_is_valid(reply))
 		take_get(n, reply, &m.get);
 	else if (m.kind == MESSAGE_POLICY)
-		member_take_policy(n, &m.sealed, bytes, len);
+		take_policy(n, &m.sealed, bytes, len);
 	else if (m.kind == MESSAGE_STOP)
 		member_take_stop(n, &m.control);
 	else if (m.kind == MESSAGE_ALIVE)

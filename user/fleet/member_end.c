@@ -67,7 +67,7 @@ static const char *fault_of(struct member *n, struct run *r, const struct member
 		r->well_ns = member_now_ns(n);
 	if (n->host->is_disabled(n->host->ctx))
 		return "Somebody switched the node off.";
-	if (n->policy.is_disabled)
+	if (n->policy.is_off)
 		return "The fleet's policy disables all nodes.";
 	if (member_now_ns(n) - r->heard_ns > MEMBER_SILENT_S * NS_PER_SEC)
 		return "The controller has been silent for 60 s.";

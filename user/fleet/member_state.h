@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/vec.h"
-#include "fleet/fleet_policy.h"
 #include "fleet/member.h"
 #include "fleet/nonce.h"
 
@@ -67,13 +66,3 @@ void member_say_done(const struct member *n, const struct run *r,
 		     const struct member_result *result);
 void member_take_stop(struct member *n, const struct fleet_control *c);
 void member_take_alive(struct member *n, const struct fleet_control *c);
-
-/* The fleet's policy (fleet/member_policy.c). Bytes are those of the message. */
-void member_take_policy(struct member *n, const struct fleet_signed *m, const void *bytes,
-			size_t len);
-
-/* After a change of the keys: it holds as long as its signer is an operator. */
-void member_check_policy(struct member *n);
-
-/* After a change of the policy or of the budget. */
-void member_limit_budget(struct member *n);

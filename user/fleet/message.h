@@ -18,7 +18,7 @@ enum message_kind {
 	MESSAGE_CHUNK,  /* node -> controller */
 	MESSAGE_STOP,   /* anybody -> nodes */
 	MESSAGE_ALIVE,  /* controller -> nodes: somebody still waits */
-	MESSAGE_POLICY, /* operator -> nodes: limits for all of them (fleet/fleet_policy.h) */
+	MESSAGE_POLICY, /* operator -> nodes: limits for all of them (fleet/policy.h) */
 	NR_MESSAGE_KINDS,
 };
 
@@ -46,7 +46,7 @@ struct fleet_request {
 };
 
 struct fleet_signed {
-	u8 request[1024]; /* fleet_request, encoded; or the text of a policy */
+	u8 request[1024]; /* fleet_request, encoded; or a fleet_policy */
 	u32 len;
 	u8 key[FLEET_KEY_LEN], signature[FLEET_SIGN_LEN];
 };

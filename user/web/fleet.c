@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,12 +17,12 @@
 #include "base/time.h"
 #include "fleet/link.h"
 #include "fleet/member.h"
+#include "fleet/stream_names.h"
 #include "web/fleet_budget.h"
 #include "web/fleet_connection.h"
 #include "web/fleet_entries.h"
 #include "web/fleet_facts.h"
 #include "web/fleet_life.h"
-#include "web/fleet_policy.h"
 #include "web/fleet_watch.h"
 #include "web/input.h"
 #include "web/range.h"
@@ -34,6 +35,14 @@
 #define TICK_NS      (200 * NS_PER_MS)
 #define KEYS_NS      (2 * NS_PER_SEC) /* between looks at the file of keys */
 #define MESSAGES_MAX 256              /* before others get their turn */
+
+#define POLICY_FILE "fleet.policy" /* in the daemon's directory, for a start without a connection \
+				    */
+#define POLICY_FILE_NEW  "fleet.policy.new"
+#define POLICY_BYTES     2048
+#define POLICY_DELAY_NS  NS_PER_SEC       /* the subscriptions are known to the server then */
+#define POLICY_JITTER_NS (2 * NS_PER_SEC) /* a whole fleet connects at once after a restart */
+#define POLICY_LAST      "{\"last_by_subj\":\"" POLICY_SUBJECT "\"}"
 
 /* A request of the fleet that the daemon works on. */
 struct errand {
@@ -54,8 +63,8 @@ struct fleet {
 	VEC(struct errand *) errands;
 	VEC(struct fleet_watch *) watches;
 	struct fleet_budget budget;
-	struct fleet_policy_source policy;
-	int pressure_fd; /* -1: unknown */
+	u64 ask_policy_ns; /* when JetStream is to be asked for the policy; 0: it was */
+	int pressure_fd;   /* -1: unknown */
 	struct fleet_connection connection;
 	struct timespec keys_time;
 	struct fleet_life life;
@@ -372,7 +381,45 @@ static u64 host_busy_ppm(void *ctx, const struct selector *s)
 
 static void host_keep_policy(void *ctx, const void *bytes, size_t len)
 {
-	fleet_policy_keep(&((struct fleet *)ctx)->policy, bytes, len);
+	int dir = ((struct fleet *)ctx)->budget.dir;
+	auto_close int fd = openat(dir, POLICY_FILE_NEW,
+				   O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0 || write(fd, bytes, len) != (ssize_t)len || fsync(fd) ||
+	    renameat(dir, POLICY_FILE_NEW, dir, POLICY_FILE))
+		log_warn("fleet: the policy is not kept over a restart: %s: %m", POLICY_FILE);
+}
+
+static void load_policy(struct fleet *f)
+{
+	auto_close int fd = openat(f->budget.dir, POLICY_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	u8 bytes[POLICY_BYTES];
+	ssize_t len = fd < 0 ? 0 : read(fd, bytes, sizeof(bytes));
+
+	if (len > 0)
+		member_message(f->member, "", bytes, (size_t)len);
+}
+
+/* Without JetStream, stream or right nobody answers, and nothing changes. */
+static void ask_policy(struct fleet *f, u64 now_ns)
+{
+	if (!f->ask_policy_ns || now_ns < f->ask_policy_ns)
+		return;
+	f->ask_policy_ns = 0;
+	auto_free char *reply = xasprintf("sysflame.v1.node.%s.policy", f->sv->o->fleet->node);
+	link_publish(f->link, "$JS.API." STREAM_GET_POLICY, reply, POLICY_LAST,
+		     strlen(POLICY_LAST));
+	link_publish(f->link, STREAM_FROM_LEAF(STREAM_GET_POLICY), reply, POLICY_LAST,
+		     strlen(POLICY_LAST));
+}
+
+static void ask_policy_soon(struct fleet *f)
+{
+	u64 now = time_mono_ns(), jitter = 0;
+
+	if (getrandom(&jitter, sizeof(jitter), GRND_NONBLOCK) < 0)
+		jitter = now;
+	f->ask_policy_ns = now + POLICY_DELAY_NS + jitter % POLICY_JITTER_NS;
 }
 
 static void host_audit(void *ctx, const char *person, const char *what)
@@ -412,7 +459,7 @@ static void read_keys(struct fleet *f)
 	bool has_policy = member_has_policy(f->member);
 	member_set_keys(f->member, &keys);
 	if (!has_policy)
-		fleet_policy_load(&f->policy, f->member);
+		load_policy(f);
 }
 
 static void take_events(struct fleet *f)
@@ -434,7 +481,7 @@ static void take_events(struct fleet *f)
 			f->sv->changed |=
 				fleet_connection_take(&f->connection, &e) ? CHANGED_NODE : 0;
 		if (e.kind == LINK_UP)
-			fleet_policy_connected(&f->policy, time_mono_ns());
+			ask_policy_soon(f);
 	}
 }
 
@@ -453,7 +500,7 @@ void fleet_tick(struct fleet *f)
 	if (f->link && f->connection.is_up)
 		fleet_life_tick(&f->life, f->link, f->sv->o->fleet->node, now);
 	if (f->link)
-		fleet_policy_tick(&f->policy, f->link, f->sv->o->fleet->node, now);
+		ask_policy(f, now);
 	fleet_budget_tick(&f->budget, f->member, f->sv->recorder.caps.nr_cpus);
 	if (now - f->keys_ns > KEYS_NS) {
 		f->keys_ns = now;
@@ -502,7 +549,7 @@ int fleet_new(struct service *sv, struct fleet **out)
 		host_audit, host_busy_ppm, host_keep_policy,
 	};
 	f->pressure_fd = open("/proc/pressure/cpu", O_RDONLY | O_CLOEXEC);
-	f->budget.dir = f->policy.dir = sv->o->dir;
+	f->budget.dir = sv->o->dir;
 	f->member = member_new(o->node, o->labels, &f->host);
 	int err = link_start(&link, &f->link);
 	if (err) {
