@@ -45,12 +45,22 @@ int asking_read_key(const char *dir, u8 *private_key)
 }
 
 /* An http_message_fn. */
-static void take_message(void *ctx, const char *subject, const void *bytes, size_t len)
+static void take_direct(void *ctx, const struct fleet_message *m, const void *result)
 {
 	struct asking *a = ctx;
 
 	for (u32 i = 0; i < a->nr; i++)
-		controller_message(a->controllers[i], subject, bytes, len);
+		controller_take(a->controllers[i], m, result);
+}
+
+static void request_http(void *ctx, const struct fleet_request *r)
+{
+	http_fleet_request(((struct asking *)ctx)->http, r);
+}
+
+static void stop_http(void *ctx, const u8 *id)
+{
+	http_fleet_stop(((struct asking *)ctx)->http, id);
 }
 
 /* From JetStream. */
@@ -73,7 +83,7 @@ static int take_events(struct asking *a)
 	struct link_event e;
 
 	if (a->http) {
-		http_fleet_step(a->http, take_message, a);
+		http_fleet_step(a->http, take_direct, a);
 		return 0;
 	}
 	for (;;) {
@@ -84,13 +94,13 @@ static int take_events(struct asking *a)
 			log_error("fleet: the process that talks to NATS has ended");
 			return err;
 		}
-		if (e.kind == LINK_MESSAGE)
-			take_message(a, e.subject, e.bytes, e.len);
-		else if (e.kind == LINK_UP)
+		for (u32 i = 0; e.kind == LINK_MESSAGE && i < a->nr; i++)
+			controller_message(a->controllers[i], e.subject, e.bytes, e.len);
+		if (e.kind == LINK_UP)
 			log_debug("fleet: connected to %s", e.text);
 		else if (e.kind == LINK_DOWN || e.kind == LINK_FAULT)
 			log_warn("fleet: %s: %s", a->o->url, e.text);
-		else
+		else if (e.kind != LINK_MESSAGE)
 			take_kept(a, &e);
 		if (e.kind == LINK_UP || e.kind == LINK_DOWN)
 			a->is_up = e.kind == LINK_UP;
@@ -152,7 +162,7 @@ static void warn_of_plain(const struct http_entries *nodes)
 			 nr);
 }
 
-static int connect_http(struct asking *a, const u8 *public_key)
+static int connect_http(struct asking *a)
 {
 	auto_str struct str why = { 0 };
 	struct http_entries nodes = { 0 };
@@ -163,7 +173,7 @@ static int connect_http(struct asking *a, const u8 *public_key)
 		return EXIT_USAGE;
 	}
 	warn_of_plain(&nodes);
-	int err = http_fleet_start(&nodes, public_key, wait_s, &a->http);
+	int err = http_fleet_start(&nodes, wait_s, &a->http);
 	http_entries_wipe(&nodes);
 	if (err) {
 		log_error("fleet: the process that asks nodes cannot be started: %s",
@@ -192,10 +202,6 @@ static void publish(void *ctx, const char *subject, const char *reply, const voi
 {
 	struct asking *a = ctx;
 
-	if (a->http) {
-		http_fleet_publish(a->http, subject, reply, bytes, len);
-		return;
-	}
 	/* No error: requests without an answer are repeated. */
 	if (link_publish(a->link, subject, reply, bytes, len))
 		log_debug("fleet: a message to %s was not sent", subject);
@@ -224,8 +230,6 @@ int asking_begin(struct asking *a, const struct fleet_request_options *o, struct
 		log_error("fleet: --wait takes up to 600 s");
 		return EXIT_USAGE;
 	}
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return EXIT_FAILED;
 	a->host = (struct controller_host){ .ctx = a,
 					    .mono_ns = mono_ns,
 					    .wall_ms = wall_ms,
@@ -235,17 +239,19 @@ int asking_begin(struct asking *a, const struct fleet_request_options *o, struct
 					    .private_key = a->private_key,
 					    .inbox = a->inbox,
 					    .filters = o->http != NULL };
-	int status = !o->http                              ? asking_read_key(o->dir, a->private_key)
-		     : key_new(a->private_key, public_key) ? EXIT_FAILED
-							   : 0;
-	if (status || key_public(a->private_key, public_key))
+	if (o->http) {
+		a->host.request = request_http;
+		a->host.stop = stop_http;
+		return connect_http(a);
+	}
+	int status = asking_read_key(o->dir, a->private_key);
+	if (status || key_public(a->private_key, public_key) ||
+	    getrandom(random, sizeof(random), 0) != sizeof(random))
 		return status ?: EXIT_FAILED;
 	hex_print(random, sizeof(random), text);
 	hex_print(public_key, INBOX_OWNER, owner);
 	snprintf(a->owner, sizeof(a->owner), "_INBOX.%s", owner);
 	snprintf(a->inbox, sizeof(a->inbox), "_INBOX.%s.%s", owner, text);
-	if (o->http)
-		return connect_http(a, public_key);
 	asked_person(o->dir, a->person);
 	return connect_link(a);
 }

@@ -90,7 +90,8 @@ static void publish(void *ctx, const char *subject, const char *reply, const voi
 {
 	struct controller *c = ctx;
 
-	c->host->publish(c->host->ctx, subject, reply, bytes, len);
+	if (!c->host->request)
+		c->host->publish(c->host->ctx, subject, reply, bytes, len);
 }
 
 static struct fleet_request request_of(const struct controller *c, enum fleet_want want)
@@ -104,6 +105,10 @@ static struct fleet_request request_of(const struct controller *c, enum fleet_wa
 
 static int send_request(struct controller *c, struct fleet_request *r)
 {
+	if (c->host->request) {
+		c->host->request(c->host->ctx, r);
+		return 0;
+	}
 	auto_free char *reply = xasprintf("%s.answer", c->host->inbox);
 	auto_str struct str bytes = { 0 };
 
@@ -141,6 +146,8 @@ static void send_control(struct controller *c, enum message_kind kind)
 	memcpy(m.control.id, c->nodes.id, sizeof(m.control.id));
 	message_encode(&m, &bytes);
 	publish(c, "sysflame.v1.ctl", "", bytes.at, bytes.len);
+	if (c->host->stop && kind == MESSAGE_STOP)
+		c->host->stop(c->host->ctx, c->nodes.id);
 	c->alive_ns = c->now_ns;
 }
 
@@ -466,9 +473,19 @@ void controller_stop(struct controller *c)
 	}
 }
 
+static struct gather *gather_of_phase(struct controller *c)
+{
+	return c->phase == CONTROLLER_CENSUS ? &c->census : &c->nodes;
+}
+
+void controller_take(struct controller *c, const struct fleet_message *m, const void *result)
+{
+	gather_take_direct(gather_of_phase(c), m, result);
+}
+
 void controller_message(struct controller *c, const char *subject, const void *bytes, size_t len)
 {
-	struct gather *g = c->phase == CONTROLLER_CENSUS ? &c->census : &c->nodes;
+	struct gather *g = gather_of_phase(c);
 	struct fleet_message m;
 	int err = message_decode(bytes, len, &m);
 

@@ -33,6 +33,12 @@ struct controller_host {
 	u64 (*wall_ms)(void *ctx);
 	void (*publish)(void *ctx, const char *subject, const char *reply, const void *bytes,
 			size_t len);
+	/*
+	 * Instead of messages: the nodes are asked in this process and answer by controller_take.
+	 * NULL: publish. Then key, inbox and publish are not used.
+	 */
+	void (*request)(void *ctx, const struct fleet_request *r);
+	void (*stop)(void *ctx, const u8 *id);
 	/* Something that people want to know while it runs. */
 	void (*report)(void *ctx, const char *text);
 	/* A node's answer to WANT_AUDIT. May be NULL. */
@@ -76,6 +82,10 @@ void controller_free(struct controller *c);
 
 /* A message to one of its inboxes. Others are ignored. */
 void controller_message(struct controller *c, const char *subject, const void *bytes, size_t len);
+
+/* ANSWER, or DONE with its result (NULL: none), of a node that is asked by controller_host.request.
+ */
+void controller_take(struct controller *c, const struct fleet_message *m, const void *result);
 
 /*
  * A node that was seen lately: if it did not answer the census, the coverage names it. During the

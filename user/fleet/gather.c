@@ -227,8 +227,8 @@ static void take_answer(struct gather *g, const struct fleet_answer *a)
 	set_state(g, n, a->verdict ? GATHER_REFUSED : GATHER_WORKS);
 }
 
-/* It may come again, with JVMs that died. */
-static void take_done(struct gather *g, const struct fleet_done *d)
+/* It may come again, with JVMs that died. `result` NULL: it is to be fetched. */
+static void take_done(struct gather *g, const struct fleet_done *d, const void *result)
 {
 	struct gather_node *n = gather_find(g, d->node);
 
@@ -253,7 +253,20 @@ static void take_done(struct gather *g, const struct fleet_done *d)
 	memcpy(n->pull.sha256, d->sha256, sizeof(n->pull.sha256));
 	copy_text(n->pull.name, sizeof(n->pull.name), n->name);
 	set_state(g, n, GATHER_READY);
-	pulls_add(&g->pulls, &n->pull);
+	if (!result) {
+		pulls_add(&g->pulls, &n->pull);
+		return;
+	}
+	n->pull.bytes = xmemdup(result, d->size);
+	pulled(g, &n->pull, NULL);
+}
+
+void gather_take_direct(struct gather *g, const struct fleet_message *m, const void *result)
+{
+	if (m->kind == MESSAGE_ANSWER && !memcmp(m->answer.id, g->id, sizeof(g->id)))
+		take_answer(g, &m->answer);
+	else if (m->kind == MESSAGE_DONE && !memcmp(m->done.id, g->id, sizeof(g->id)))
+		take_done(g, &m->done, result);
 }
 
 void gather_take(struct gather *g, const char *subject, const struct fleet_message *m)
@@ -263,12 +276,10 @@ void gather_take(struct gather *g, const char *subject, const struct fleet_messa
 		g->nr_strange++;
 		return;
 	}
-	if (m->kind == MESSAGE_ANSWER && !memcmp(m->answer.id, g->id, sizeof(g->id)))
-		take_answer(g, &m->answer);
-	else if (m->kind == MESSAGE_DONE && !memcmp(m->done.id, g->id, sizeof(g->id)))
-		take_done(g, &m->done);
-	else if (m->kind == MESSAGE_CHUNK)
+	if (m->kind == MESSAGE_CHUNK)
 		pulls_take(&g->pulls, &m->chunk);
+	else
+		gather_take_direct(g, m, NULL);
 }
 
 const struct gather_node *gather_refuses_key(const struct gather *g)

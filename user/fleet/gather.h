@@ -75,6 +75,9 @@ void gather_fini(struct gather *g);
  */
 void gather_take(struct gather *g, const char *subject, const struct fleet_message *m);
 
+/* ANSWER, or DONE with its result (NULL: none), of a node that is asked in this process. */
+void gather_take_direct(struct gather *g, const struct fleet_message *m, const void *result);
+
 /* A message of another version of the protocol. */
 void gather_take_foreign(struct gather *g, const char *subject);
 

@@ -36,8 +36,9 @@
 #define KEYS_NS      (2 * NS_PER_SEC) /* between looks at the file of keys */
 #define MESSAGES_MAX 256              /* before others get their turn */
 
-#define POLICY_FILE "fleet.policy" /* in the daemon's directory, for a start without a connection \
-				    */
+#define POLICY_FILE                                                                   \
+	"fleet.policy" /* in the daemon's directory, for a start without a connection \
+			*/
 #define POLICY_FILE_NEW  "fleet.policy.new"
 #define POLICY_BYTES     2048
 #define POLICY_DELAY_NS  NS_PER_SEC       /* the subscriptions are known to the server then */
