@@ -10,22 +10,157 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
+#include "base/types.h"
 #include "base/wrap.h"
-#include "fleet/candidates.h"
 #include "fleet/census_text.h"
+#include "fleet/coin.h"
 #include "fleet/combine.h"
 #include "fleet/coverage.h"
 #include "fleet/key.h"
-#include "fleet/order.h"
+#include "fleet/limits.h"
 #include "fleet/policy.h"
-#include "fleet/waves.h"
 
 #define SILENCE_NS (500 * NS_PER_MS) /* nobody has answered for so long: all have */
 #define ALIVE_NS   (15 * NS_PER_SEC)
 #define REMIND_NS  (5 * NS_PER_SEC)
 #define KEEP_NODES 200 /* samples of more nodes lose the label of their node */
+
+#define WAVES_MAX 3
+
+struct waves {
+	u32 to_ppb[WAVES_MAX]; /* a wave has the coins from that of the earlier one to this */
+	u32 nr_nodes[WAVES_MAX];
+	u32 nr;
+};
+
+struct candidates {
+	u32 *coins; /* of the nodes, sorted; owned */
+	size_t nr;
+	double busy; /* CPUs that they use together */
+};
+
+static int by_coin(const void *a, const void *b)
+{
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Sorts coins of nodes. */
+static void waves_sort(u32 *coins, size_t nr)
+{
+	qsort(coins, nr, sizeof(coins[0]), by_coin);
+}
+
+/* Nodes of each wave; returns the number of waves. */
+static u32 waves_sizes(u32 nr_chosen, bool in_waves, u32 sizes[WAVES_MAX])
+{
+	u32 second = (nr_chosen + 50) / 100, nr = 0;
+
+	if (in_waves && nr_chosen > 1) {
+		sizes[nr++] = 1;
+		if (second > 1 && second + 1 < nr_chosen)
+			sizes[nr++] = second;
+	}
+	sizes[nr] = nr_chosen;
+	for (u32 i = 0; i < nr; i++)
+		sizes[nr] -= sizes[i];
+	return nr + 1;
+}
+
+/* The bound above the coin of node `i`: all of the fleet above the last one. */
+static u32 bound(const u32 *coins, u32 nr, u32 i)
+{
+	return i < nr ? coins[i] : FLEET_PPB;
+}
+
+/* `coins` of all nodes that match, sorted; exactly `nr_chosen` of them take part. */
+static void waves_plan(const u32 *coins, u32 nr, u32 nr_chosen, bool in_waves, struct waves *out)
+{
+	u32 sizes[WAVES_MAX], end = 0;
+
+	*out = (struct waves){ 0 };
+	out->nr = waves_sizes(nr_chosen < nr ? nr_chosen : nr, in_waves, sizes);
+	for (u32 i = 0; i < out->nr; i++) {
+		end += sizes[i];
+		out->nr_nodes[i] = sizes[i];
+		out->to_ppb[i] = bound(coins, nr, end);
+	}
+}
+
+/* A node that does not know counts as one busy CPU. */
+static double busy_cpus(const struct gather_node *n)
+{
+	return n->busy_ppm ? (double)n->busy_ppm / 1e6 : 1;
+}
+
+/* Takes the nodes that match. *out is zero. */
+static void candidates_take(struct candidates *out, const struct gather *census, const u8 *coin)
+{
+	out->coins = xcalloc(census->nodes.nr + 1, sizeof(out->coins[0]));
+	vec_each(n, &census->nodes)
+		if ((*n)->verdict != VERDICT_NO_MATCH) {
+			out->coins[out->nr++] = coin_of(coin, (*n)->name);
+			out->busy += busy_cpus(*n);
+		}
+	waves_sort(out->coins, out->nr);
+}
+
+static void candidates_fini(struct candidates *all)
+{
+	free(all->coins);
+}
+
+/* Samples that a node adds in the mean. */
+static double samples_per_node(const struct candidates *all, const struct controller_order *o)
+{
+	return all->busy / (double)all->nr * o->hz * o->duration_s;
+}
+
+/* Above 0, at most 1. */
+static double candidates_share(const struct candidates *all, const struct controller_order *o)
+{
+	double nr = (double)all->nr, share = o->share;
+
+	if (o->nr_nodes > 0)
+		share = o->nr_nodes / nr;
+	else if (o->nr_samples > 0)
+		share = o->nr_samples / samples_per_node(all, o) / nr;
+	else if (!(share > 0))
+		share = nr > POLICY_NODES && !o->is_confirmed ? POLICY_NODES / nr : 1;
+	return share < 1 ? share : 1;
+}
+
+/* Of all nodes that match. The caller adds id, time and the hash of its secret. */
+static struct fleet_request order_request(const struct controller_order *o, enum fleet_want want)
+{
+	struct fleet_request r = { .want = want,
+				   .hz = o->hz,
+				   .duration_s = o->duration_s,
+				   .ago_s = o->ago_s,
+				   .share_ppb = FLEET_PPB };
+
+	memcpy(r.selector, o->selector, sizeof(r.selector));
+	memcpy(r.events, o->events, sizeof(r.events));
+	memcpy(r.reason, o->reason, sizeof(r.reason));
+	memcpy(r.coin, o->coin, sizeof(r.coin));
+	return r;
+}
+
+/* Signs a request, and appends it as a message. Negative errno. */
+static int order_seal(const struct fleet_request *r, const u8 *private_key, struct str *out)
+{
+	struct fleet_message m = { .kind = MESSAGE_SIGNED };
+	int err = request_encode(r, &m.sealed);
+
+	err = err ?: key_sign(private_key, KEY_FOR_REQUEST, &m.sealed);
+	if (!err)
+		message_encode(&m, out);
+	return err;
+}
 
 struct controller {
 	struct controller_order order;

@@ -10,10 +10,229 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "base/vec.h"
 #include "fleet/coin.h"
-#include "fleet/member_state.h"
+#include "fleet/nonce.h"
 
 #define REFUSED_NS (60 * NS_PER_SEC) /* anybody may send one: one a minute is logged */
+
+#define REPLY_MAX 192
+
+enum run_state {
+	RUN_STARTS, /* member_started is to come */
+	RUN_RUNS,   /* member_ended is to come */
+	RUN_DONE,   /* the result can be fetched */
+};
+
+struct run {
+	u32 number;
+	enum run_state state;
+	struct fleet_request request;
+	struct selector selector;
+	char reply[REPLY_MAX], person[64];
+	char stopped[160]; /* why it was ended early; "" */
+	bool is_dropped;   /* nobody wants the result */
+	u64 begun_ns, heard_ns, done_ns;
+	u64 well_ns;               /* when the node last did not suffer */
+	u64 cpu_ns;                /* of the recorder at the start */
+	u64 reserved_ns;           /* of the budget */
+	struct member_result said; /* of DONE, without bytes */
+	u8 *bytes;
+	size_t len;
+	u8 sha256[FLEET_HASH_LEN];
+};
+
+struct member {
+	const struct member_host *host;
+	char name[64], labels[256];
+	u64 instance, born_ns;
+	char subjects[5][96];
+	struct fleet_keys keys;
+	struct nonces nonces;
+	struct budget budget;
+	bool has_budget; /* the number of CPUs is known */
+	VEC(struct run *) runs;
+	u32 last_number;
+	struct fleet_policy policy; /* at_ms 0: none */
+	u8 policy_key[FLEET_KEY_LEN];
+	u64 policy_refused_ns; /* the last one that was logged */
+	u64 refused_ns;        /* the last entry on a request that nobody signed */
+};
+
+static void member_run_free(struct run *r)
+{
+	free(r->bytes);
+	free(r);
+}
+
+static u64 member_now_ns(const struct member *n)
+{
+	return n->host->mono_ns(n->host->ctx);
+}
+
+/* The run with that id; NULL if there is none. */
+static struct run *member_find(struct member *n, const u8 *id)
+{
+	vec_each(r, &n->runs)
+		if (!memcmp((*r)->request.id, id, FLEET_ID_LEN))
+			return *r;
+	return NULL;
+}
+
+static void member_drop(struct member *n, struct run *r)
+{
+	for (size_t i = 0; i < n->runs.nr; i++) {
+		if (n->runs.at[i] != r)
+			continue;
+		memmove(&n->runs.at[i], &n->runs.at[i + 1],
+			(n->runs.nr - i - 1) * sizeof(n->runs.at[0]));
+		n->runs.nr--;
+		break;
+	}
+	member_run_free(r);
+}
+
+static void member_publish(const struct member *n, const char *to, const struct fleet_message *m)
+{
+	auto_str struct str bytes = { 0 };
+
+	message_encode(m, &bytes);
+	n->host->publish(n->host->ctx, to, bytes.at, bytes.len);
+}
+
+/* To a subject of this node, which no other may publish to. */
+static void member_publish_own(const struct member *n, const char *to,
+			       const struct fleet_message *m)
+{
+	auto_free char *own = xasprintf("%s.%s", to, n->name);
+
+	member_publish(n, own, m);
+}
+
+/* Sends DONE. */
+static void member_say_done(const struct member *n, const struct run *r,
+			    const struct member_result *result)
+{
+	struct fleet_message m = { .kind = MESSAGE_DONE };
+	struct fleet_done *d = &m.done;
+
+	memcpy(d->id, r->request.id, sizeof(d->id));
+	copy_text(d->node, sizeof(d->node), n->name);
+	d->instance = n->instance;
+	d->verdict = result->verdict;
+	d->size = r->len;
+	memcpy(d->sha256, r->sha256, sizeof(d->sha256));
+	d->samples = result->samples;
+	d->lost = result->lost;
+	d->profile = result->profile;
+	d->nr_died = result->nr_died;
+	d->covered_ms = result->covered_ms;
+	copy_text(d->why, sizeof(d->why), *r->stopped ? r->stopped : result->why);
+	member_publish_own(n, r->reply, &m);
+}
+
+static void stop_run(struct member *n, struct run *r, const char *why)
+{
+	if (*r->stopped)
+		return;
+	copy_text(r->stopped, sizeof(r->stopped), why);
+	if (r->request.want == WANT_RECORDING)
+		n->host->stop(n->host->ctx, r->number);
+}
+
+static void member_take_stop(struct member *n, const struct fleet_control *c)
+{
+	for (size_t i = 0; i < n->runs.nr; i++) {
+		struct run *r = n->runs.at[i];
+		if (r->state == RUN_DONE ||
+		    (c->has_id && memcmp(r->request.id, c->id, sizeof(c->id)) != 0))
+			continue;
+		stop_run(n, r, "It was stopped.");
+	}
+}
+
+static void member_take_alive(struct member *n, const struct fleet_control *c)
+{
+	struct run *r = c->has_id ? member_find(n, c->id) : NULL;
+
+	if (!r)
+		return;
+	r->heard_ns = member_now_ns(n);
+	if (r->state == RUN_DONE) /* the controller may have missed it */
+		member_say_done(n, r, &r->said);
+}
+
+/* The node suffers; NULL: it does not. */
+static const char *strain_of(const struct member_facts *f)
+{
+	if (f->cpu_ppm > MEMBER_CPU_PPM)
+		return "The recorder used more than 5 % of a CPU.";
+	if (f->pressure_pct > MEMBER_PRESSURE)
+		return "Processes of the node waited for CPUs for more than 60 % of the time.";
+	return NULL;
+}
+
+static bool loses_much(struct member *n, const struct run *r)
+{
+	u64 samples = 0, lost = 0;
+
+	return n->host->progress(n->host->ctx, r->number, &samples, &lost) &&
+	       samples + lost >= MEMBER_LOST_LEAST && lost * 100 > (samples + lost) * MEMBER_LOST;
+}
+
+/* The reason for which a recording ends now; NULL: it goes on. */
+static const char *fault_of(struct member *n, struct run *r, const struct member_facts *f)
+{
+	const char *strain = strain_of(f);
+
+	if (!strain)
+		r->well_ns = member_now_ns(n);
+	if (n->host->is_disabled(n->host->ctx))
+		return "Somebody switched the node off.";
+	if (n->policy.is_off)
+		return "The fleet's policy disables all nodes.";
+	if (member_now_ns(n) - r->heard_ns > MEMBER_SILENT_S * NS_PER_SEC)
+		return "The controller has been silent for 60 s.";
+	if (r->request.want != WANT_RECORDING)
+		return NULL;
+	if (strain && member_now_ns(n) - r->well_ns > MEMBER_STRAIN_S * NS_PER_SEC)
+		return strain;
+	return loses_much(n, r) ? "More than 20 % of the samples were lost." : NULL;
+}
+
+static void fail_run(struct member *n, struct run *r)
+{
+	const struct member_result late = { .verdict = VERDICT_FAILED,
+					    .why = "The result took too long." };
+
+	member_say_done(n, r, &late);
+	n->host->stop(n->host->ctx, r->number);
+	r->is_dropped = true;
+}
+
+void member_tick(struct member *n)
+{
+	struct member_facts f = { 0 };
+
+	if (n->runs.nr)
+		n->host->look(n->host->ctx, &f);
+	for (size_t i = n->runs.nr; i-- > 0;) {
+		struct run *r = n->runs.at[i];
+		u64 since = (r->state == RUN_DONE ? r->done_ns : r->begun_ns);
+		u64 length_s = r->request.want == WANT_RECORDING ? r->request.duration_s : 0;
+		if (r->state == RUN_DONE) {
+			if (member_now_ns(n) - since > MEMBER_RESULT_S * NS_PER_SEC)
+				member_drop(n, r);
+			continue;
+		}
+		const char *why = fault_of(n, r, &f);
+		if (why)
+			stop_run(n, r, why);
+		if (!r->is_dropped && r->state == RUN_RUNS &&
+		    member_now_ns(n) - since > (length_s + MEMBER_ENDING_S) * NS_PER_SEC)
+			fail_run(n, r);
+	}
+}
 
 /* What a request is answered with. */
 struct reply {

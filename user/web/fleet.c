@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,21 +12,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "base/types.h"
+#include "base/vec.h"
+#include "control/protocol.h"
+#include "fleet/entry.h"
 #include "fleet/link.h"
 #include "fleet/member.h"
 #include "fleet/stream_names.h"
-#include "web/fleet_budget.h"
+#include "store/store.h"
 #include "web/fleet_connection.h"
-#include "web/fleet_entries.h"
-#include "web/fleet_facts.h"
-#include "web/fleet_life.h"
-#include "web/fleet_watch.h"
 #include "web/input.h"
 #include "web/range.h"
+#include "web/recorder_link.h"
 #include "web/service.h"
 #include "web/sessions.h"
 #include "web/triggered.h"
@@ -36,14 +39,271 @@
 #define KEYS_NS      (2 * NS_PER_SEC) /* between looks at the file of keys */
 #define MESSAGES_MAX 256              /* before others get their turn */
 
-#define POLICY_FILE                                                                   \
-	"fleet.policy" /* in the daemon's directory, for a start without a connection \
-			*/
+#define POLICY_FILE      "fleet.policy" /* in the daemon's directory */
 #define POLICY_FILE_NEW  "fleet.policy.new"
 #define POLICY_BYTES     2048
 #define POLICY_DELAY_NS  NS_PER_SEC       /* the subscriptions are known to the server then */
 #define POLICY_JITTER_NS (2 * NS_PER_SEC) /* a whole fleet connects at once after a restart */
 #define POLICY_LAST      "{\"last_by_subj\":\"" POLICY_SUBJECT "\"}"
+#define BUDGET_FILE      "fleet.budget"
+#define BUDGET_FILE_NEW  "fleet.budget.new"
+#define WORTH_NS         (50 * NS_PER_MS)  /* a smaller change is not written */
+#define SEEN_NS          (30 * NS_PER_SEC) /* between two of them, which are kept for 90 s */
+#define LINES_MAX        1000
+#define SERVICES_NS      (600 * NS_PER_SEC) /* a service that used the CPU since then runs */
+
+struct fleet_budget {
+	int dir;
+	bool is_read;
+	u64 left_ns; /* as written last */
+};
+
+struct fleet_life {
+	u64 next_ns; /* when the next one is due, in monotonic time */
+};
+
+#define FLEET_WATCH_NS (60ull * 1000 * 1000 * 1000)
+
+struct watched_jvm {
+	s32 pid;
+	u64 started;
+};
+
+struct fleet_watch {
+	u32 number;
+	u64 ended_ns; /* CLOCK_MONOTONIC; 0: the recording runs */
+	u32 nr_died;
+	VEC(struct watched_jvm) jvms; /* that have not ended */
+};
+
+/* A clock that was set back refills nothing. */
+static u64 read_left(int dir, u32 nr_cpus)
+{
+	auto_close int fd = openat(dir, BUDGET_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char text[64] = "";
+	u64 left_ns, wall_ns, now_ns = time_wall_ns();
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 ||
+	    sscanf(text, "%" SCNu64 " %" SCNu64, &left_ns, &wall_ns) != 2)
+		return UINT64_MAX;
+	return budget_refilled(nr_cpus, left_ns, now_ns > wall_ns ? now_ns - wall_ns : 0);
+}
+
+static void write_left(int dir, u64 left_ns)
+{
+	auto_close int fd = openat(dir, BUDGET_FILE_NEW,
+				   O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	char text[64];
+	int len = snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 "\n", left_ns,
+			   (u64)time_wall_ns());
+
+	if (fd < 0 || write(fd, text, (size_t)len) != len || fsync(fd) ||
+	    renameat(dir, BUDGET_FILE_NEW, dir, BUDGET_FILE))
+		log_warn("fleet: the budget of CPU time is not kept over a restart: %s: %m",
+			 BUDGET_FILE);
+}
+
+/* Reads the file once the number of CPUs is known; afterwards writes what has changed. */
+static void fleet_budget_tick(struct fleet_budget *b, struct member *n, u32 nr_cpus)
+{
+	if (!nr_cpus)
+		return;
+	if (!b->is_read) {
+		b->is_read = true;
+		member_set_budget(n, nr_cpus, read_left(b->dir, nr_cpus));
+		b->left_ns = member_budget_left(n);
+	}
+	u64 left_ns = member_budget_left(n);
+	/* It grows all the time; only what was taken must survive. */
+	if (left_ns + WORTH_NS > b->left_ns && left_ns < b->left_ns + 100 * WORTH_NS)
+		return;
+	b->left_ns = left_ns;
+	write_left(b->dir, left_ns);
+}
+
+/* While the node is connected. Without JetStream nobody keeps them. */
+static void fleet_life_tick(struct fleet_life *f, struct link *l, const char *node, u64 now_ns)
+{
+	u64 jitter = 0;
+
+	if (now_ns < f->next_ns)
+		return;
+	if (getrandom(&jitter, sizeof(jitter), GRND_NONBLOCK) < 0)
+		jitter = now_ns;
+	f->next_ns = now_ns + SEEN_NS / 2 + jitter % (SEEN_NS / 2);
+	auto_free char *subject = xasprintf(STREAM_SEEN "%s", node);
+	auto_free char *from_leaf = xasprintf(STREAM_FROM_LEAF(STREAM_SEEN) "%s", node);
+	link_publish(l, subject, "", SYSFLAME_VERSION, strlen(SYSFLAME_VERSION));
+	link_publish(l, from_leaf, "", SYSFLAME_VERSION, strlen(SYSFLAME_VERSION));
+}
+
+static bool is_in(const struct control_jvm *j, const char *container)
+{
+	size_t len = strlen(container);
+
+	return !len || !strcmp(j->container_name, container) ||
+	       (len >= 6 && !strncmp(j->container, container, len));
+}
+
+/* Watches the JVMs that run now; of a container only, if its id or name is not "". */
+static struct fleet_watch *fleet_watch_new(u32 number, const struct recorder_link *r,
+					   const char *container)
+{
+	struct fleet_watch *w = xcalloc(1, sizeof(*w));
+
+	w->number = number;
+	vec_each(j, &r->jvms) {
+		struct watched_jvm one = { j->pid, j->started };
+		if (is_in(j, container))
+			vec_push(&w->jvms, one);
+	}
+	return w;
+}
+
+static void fleet_watch_free(struct fleet_watch *w)
+{
+	if (!w)
+		return;
+	vec_fini(&w->jvms);
+	free(w);
+}
+
+static bool still_runs(const struct recorder_link *r, const struct watched_jvm *one)
+{
+	vec_each(j, &r->jvms)
+		if (j->pid == one->pid && j->started == one->started)
+			return true;
+	return false;
+}
+
+/* Counts those that have ended. Returns whether there are more than before. */
+static bool fleet_watch_look(struct fleet_watch *w, const struct recorder_link *r)
+{
+	size_t kept = 0;
+	u32 before = w->nr_died;
+
+	if (!r->is_up || !r->jvms.nr) /* a recorder that starts lists none at first */
+		return false;
+	for (size_t i = 0; i < w->jvms.nr; i++) {
+		if (still_runs(r, &w->jvms.at[i]))
+			w->jvms.at[kept++] = w->jvms.at[i];
+		else
+			w->nr_died++;
+	}
+	w->jvms.nr = kept;
+	return w->nr_died > before;
+}
+
+/* Appends the newest entries of the list, a line for each. Negative errno. */
+static int fleet_entries_read(struct store *s, struct str *out)
+{
+	struct store_audit_list l = { 0 };
+	int err = store_audit_read(s, LINES_MAX, &l);
+
+	vec_each(a, &l.list) {
+		entry_add(out, a->at_ns / NS_PER_MS, a->who, a->what);
+		str_add_char(out, '\n');
+	}
+	store_audit_list_fini(&l);
+	return err;
+}
+
+/* Publishes an entry on "SUBJECT.NODE". A stream keeps it; without one it is lost. */
+static void fleet_entries_publish(struct link *l, const char *subject, const char *node, u64 at_ms,
+				  const char *who, const char *what)
+{
+	auto_free char *own = xasprintf("%s.%s", subject, node);
+	auto_str struct str line = { 0 };
+
+	entry_add(&line, at_ms, who, what);
+	if (!l || link_publish(l, own, "", line.at, line.len))
+		log_debug("fleet: a message to %s was not sent", own);
+}
+
+/* "some avg10=12.34 .." */
+static u32 pressure(int fd)
+{
+	char text[64] = "";
+	double percent = 0;
+
+	if (fd < 0 || pread(fd, text, sizeof(text) - 1, 0) <= 0 ||
+	    sscanf(text, "some avg10=%lf", &percent) != 1 || percent < 0 || percent > 100)
+		return 0;
+	return (u32)percent;
+}
+
+static void add_service(struct member_facts *out, const char *name)
+{
+	for (u32 i = 0; i < out->nr_services; i++)
+		if (!strcmp(out->services[i], name))
+			return;
+	out->nr_all_services++;
+	if (out->nr_services < FLEET_SERVICES)
+		copy_text(out->services[out->nr_services++], sizeof(out->services[0]), name);
+}
+
+static int read_strip(const struct service *sv, struct store_strip *out)
+{
+	u64 now = time_wall_ns();
+	const struct store_strip_query q = { now - SERVICES_NS, now, "cpu", 1 };
+
+	return store_strip(sv->store, &q, out);
+}
+
+/* `pressure_fd` is /proc/pressure/cpu; -1: unknown. */
+static void fleet_facts_look(const struct service *sv, int pressure_fd, struct member_facts *out)
+{
+	const struct recorder_link *r = &sv->recorder;
+	struct store_strip strip = { 0 };
+
+	*out = (struct member_facts){
+		.has_recorder = r->is_up,
+		.nr_cpus = r->caps.nr_cpus,
+		.nr_jvms = (u32)r->jvms.nr,
+		.caps = { r->caps.max_hz, r->caps.max_duration_s },
+		.cpu_ns = r->cpu_ns,
+		.cpu_ppm = r->has_node ? r->node.cpu_ppm : 0,
+		.pressure_pct = pressure(pressure_fd),
+		.url = sv->o->fleet->page_url,
+	};
+	if (!read_strip(sv, &strip))
+		vec_each(s, &strip.series)
+			add_service(out, s->service);
+	store_strip_fini(&strip);
+}
+
+/* The samples decide without slices, and for a service that the strip left out. */
+static bool fleet_facts_runs(const struct service *sv, const struct selector *s)
+{
+	const char *wanted = s->processes[SELECTOR_SERVICE];
+	struct store_strip strip = { 0 };
+	bool is_known = false, runs = false, are_more = false;
+
+	if (!*wanted)
+		return true;
+	if (!read_strip(sv, &strip))
+		vec_each(one, &strip.series) {
+			is_known = true;
+			runs |= !strcmp(one->service, wanted);
+		}
+	are_more = strip.nr_left_out > 0;
+	store_strip_fini(&strip);
+	return runs || !is_known || are_more;
+}
+
+/* Other selectors than a service are not known apart. */
+static u64 fleet_facts_busy_ppm(const struct service *sv, const struct selector *s)
+{
+	const char *wanted = s->processes[SELECTOR_SERVICE];
+	struct store_strip strip = { 0 };
+	u64 ns = 0;
+
+	if (!read_strip(sv, &strip))
+		vec_each(one, &strip.series)
+			ns += !*wanted || !strcmp(one->service, wanted) ? one->total : 0;
+	store_strip_fini(&strip);
+	return (u64)((double)ns / (double)SERVICES_NS * 1e6);
+}
 
 /* A request of the fleet that the daemon works on. */
 struct errand {
