@@ -8,9 +8,9 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "fleet/budget.h"
+#include "fleet/bus.h"
 #include "fleet/coin.h"
 #include "fleet/key.h"
-#include "fleet/link_url.h"
 #include "fleet/nonce.h"
 #include "fleet/policy.h"
 
@@ -420,7 +420,7 @@ static void secrets_of_an_address_are_not_shown(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-		auto_free char *shown = link_url_shown(all[i].given);
+		auto_free char *shown = bus_url_shown(all[i].given);
 		assert_string_equal(shown, all[i].shown);
 	}
 }

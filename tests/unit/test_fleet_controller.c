@@ -6,9 +6,9 @@
 
 #include "base/auto.h"
 #include "base/time.h"
-#include "fleet/census_text.h"
 #include "fleet/controller.h"
 #include "fleet/coverage.h"
+#include "fleet/gather.h"
 #include "fleet/key.h"
 
 #define INBOX "_INBOX.o.x"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "fleet/census_text.h"
 #include "fleet/coin.h"
 #include "fleet/gather.h"
 #include "fleet/key.h"

@@ -6,7 +6,14 @@
 #pragma once
 
 #include "fleet/key.h"
-#include "fleet/rights.h"
+
+/* Which rights a client of NATS gets. */
+enum rights_kind {
+	RIGHTS_NODE,
+	RIGHTS_PERSON,
+	RIGHTS_OPERATOR, /* a person, too */
+	NR_RIGHTS,
+};
 
 struct layout_options {
 	const char *dir;

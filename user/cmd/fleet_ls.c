@@ -15,7 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/fleet.h"
 #include "cmd/fleet_streams.h"
-#include "fleet/census_text.h"
+#include "fleet/gather.h"
 #include "fleet/key.h"
 #include "fleet/selector.h"
 

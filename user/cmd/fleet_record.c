@@ -10,7 +10,6 @@
 #include "cmd/fleet.h"
 #include "cmd/fleet_errand.h"
 #include "cmd/fleet_request.h"
-#include "cmd/fleet_signals.h"
 #include "cmd/profile_file.h"
 
 struct options {

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +19,35 @@
 #include "base/wrap.h"
 #include "cmd/cmd.h"
 #include "export/read.h"
-#include "fleet/census_text.h"
 #include "fleet/coverage.h"
+#include "fleet/gather.h"
 #include "fleet/key.h"
 #include "fleet/selector.h"
 
 #define CONNECT_NS  (10 * NS_PER_SEC)
 #define POLL_MS     20
 #define REASONS_MAX 20 /* lines */
+
+/* A signal handler takes no argument of ours. */
+static volatile int nr_signals, nr_hangups;
+
+static void on_signal(int number)
+{
+	if (number != SIGHUP || !nr_hangups++)
+		nr_signals++;
+}
+
+volatile int *fleet_signals_count(void)
+{
+	const struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction before;
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	if (!sigaction(SIGHUP, NULL, &before) && before.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
+	return &nr_signals;
+}
 
 int asking_read_key(const char *dir, u8 *private_key)
 {

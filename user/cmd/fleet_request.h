@@ -123,3 +123,9 @@ int asking_check_selector(const char *text);
 
 /* "90", "20m", "2h", "1d", up to 30 d. */
 bool parse_span(const char *text, u32 *out);
+
+/*
+ * From now on SIGINT, SIGTERM and SIGHUP only count; returns their number. A terminal that goes
+ * away sends several SIGHUP: they count once. If SIGHUP is ignored, as below nohup, it stays so.
+ */
+volatile int *fleet_signals_count(void);

@@ -22,7 +22,7 @@
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/fleet.h"
-#include "cmd/fleet_choice.h"
+#include "cmd/fleet_errand.h"
 #include "cmd/fleet_request.h"
 #include "cmd/terminal.h"
 #include "cmd/top_screen.h"

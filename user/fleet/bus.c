@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that talks to NATS. With fleet/bus_streams.c the only user of its library. */
+/* The process that talks to NATS. With fleet/bus_key.c the only user of its library. */
 #include "fleet/bus.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include "base/time.h"
 #include "fleet/bus_key.h"
 #include "fleet/entry.h"
-#include "fleet/link_url.h"
+#include "fleet/link.h"
 #include "fleet/policy.h"
 #include "fleet/stream_names.h"
 #include "proc/guarded.h"
@@ -48,6 +48,58 @@
 #define READ_MS      8000          /* for a whole stream */
 #define READ_MAX     10000         /* messages */
 #define READ_AT_ONCE 128           /* questions on their way */
+
+int bus_pack(enum bus_packet_kind kind, const char *subject, const char *reply, const void *bytes,
+	     size_t len, struct str *out)
+{
+	struct bus_packet p = { .kind = (u8)kind };
+	size_t subject_len = strlen(subject), reply_len = strlen(reply);
+
+	if (subject_len >= LINK_SUBJECT_MAX || reply_len >= LINK_SUBJECT_MAX ||
+	    len > FLEET_MESSAGE_MAX)
+		return -E2BIG;
+	p.subject_len = (u8)subject_len;
+	p.reply_len = (u8)reply_len;
+	str_clear(out);
+	str_add_bytes(out, &p, sizeof(p));
+	str_add_bytes(out, subject, subject_len);
+	str_add_bytes(out, reply, reply_len);
+	str_add_bytes(out, bytes, len);
+	return 0;
+}
+
+void bus_put(int sock, enum bus_packet_kind kind, const char *subject, const char *reply,
+	     const void *bytes, size_t len)
+{
+	auto_str struct str packet = { 0 };
+
+	if (!bus_pack(kind, subject, reply, bytes, len, &packet))
+		packet_send(sock, packet.at, packet.len, NULL, 0);
+}
+
+static void take_text(char *field, const u8 *at, size_t len)
+{
+	memcpy(field, at, len);
+	field[len] = '\0';
+}
+
+bool bus_unpack(const u8 *packet, size_t nr, struct bus_parts *out)
+{
+	struct bus_packet p;
+
+	if (nr < sizeof(p))
+		return false;
+	memcpy(&p, packet, sizeof(p));
+	size_t head = sizeof(p) + p.subject_len + p.reply_len;
+	if (nr < head)
+		return false;
+	out->kind = (enum bus_packet_kind)p.kind;
+	take_text(out->subject, packet + sizeof(p), p.subject_len);
+	take_text(out->reply, packet + sizeof(p) + p.subject_len, p.reply_len);
+	out->bytes = packet + head;
+	out->len = nr - head;
+	return true;
+}
 
 AUTO_DEFINE(options, natsOptions *, natsOptions_Destroy)
 #define auto_options __attribute__((cleanup(auto_options_run)))
@@ -194,7 +246,7 @@ static natsStatus put_names(const struct bus_client *b, jsCtx *js)
 	return s;
 }
 
-/* Not kvStore_Get, whose subject is no right of people (fleet/rights.c). */
+/* Not kvStore_Get, whose subject is no right of people (cmd/fleet_layout.c). */
 static natsStatus put_time(const struct bus_client *b, jsCtx *js, const char *node)
 {
 	auto_free char *subject = xasprintf("%s%s", STREAM_SEEN, node);
@@ -366,13 +418,29 @@ static void take_message(natsConnection *nc, natsSubscription *sub, natsMsg *m, 
 	natsMsg_Destroy(m);
 }
 
+char *bus_url_shown(const char *urls)
+{
+	auto_free char *copy = xstrdup(urls);
+	struct str out = { 0 };
+	char *rest = copy, *url;
+
+	while ((url = strsep(&rest, ","))) {
+		char *host = strstr(url, "://"), *at;
+		host = host ? host + 3 : url;
+		at = strrchr(host, '@');
+		str_addf(&out, "%s%.*s%s", out.len ? "," : "", (int)(host - url), url,
+			 at ? at + 1 : host);
+	}
+	return str_take(&out);
+}
+
 static void connected(natsConnection *nc, void *ctx)
 {
 	const struct bus *b = ctx;
 	char url[256] = "";
 
 	natsConnection_GetConnectedUrl(nc, url, sizeof(url));
-	auto_free char *shown = link_url_shown(url);
+	auto_free char *shown = bus_url_shown(url);
 	auto_free char *text = xasprintf(
 		"%s (tested with nats-server " TESTED ")%s", shown,
 		b->has_key ? ""

@@ -53,3 +53,9 @@ void bus_put(int sock, enum bus_packet_kind kind, const char *subject, const cha
 
 /* Serves until the other end of `sock` is closed. Returns an exit status. */
 int bus_run(int sock, const struct link_options *o);
+
+/*
+ * A copy of a list "nats://HOST:PORT,.." without the users, passwords and tokens that addresses may
+ * have before an @. The caller frees it.
+ */
+char *bus_url_shown(const char *urls);

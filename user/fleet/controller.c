@@ -15,12 +15,12 @@
 #include "base/time.h"
 #include "base/types.h"
 #include "base/wrap.h"
-#include "fleet/census_text.h"
 #include "fleet/coin.h"
 #include "fleet/combine.h"
 #include "fleet/coverage.h"
+#include "fleet/gather.h"
 #include "fleet/key.h"
-#include "fleet/limits.h"
+#include "fleet/message.h"
 #include "fleet/policy.h"
 
 #define SILENCE_NS (500 * NS_PER_MS) /* nobody has answered for so long: all have */
@@ -30,12 +30,14 @@
 
 #define WAVES_MAX 3
 
+/* Which nodes take part, and when: one, then 1 %, then the rest. */
 struct waves {
 	u32 to_ppb[WAVES_MAX]; /* a wave has the coins from that of the earlier one to this */
 	u32 nr_nodes[WAVES_MAX];
 	u32 nr;
 };
 
+/* The nodes of a census that match. */
 struct candidates {
 	u32 *coins; /* of the nodes, sorted; owned */
 	size_t nr;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "fleet/census_text.h"
+#include "fleet/gather.h"
 #include "profile/profile.h"
 
 #define LOST_PERCENT 1

@@ -7,12 +7,129 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "base/alloc.h"
 #include "base/auto.h"
+#include "base/str.h"
 #include "fleet/coin.h"
-#include "fleet/inbox.h"
+#include "fleet/message.h"
 #include "fleet/selector.h"
 
 #define LATE_MS 1000 /* of a recording's end */
+
+/* Whether the subject is INBOX.KIND.NAME, or begins with that and a dot. NULL: any name. */
+static bool is_from(const char *inbox, const char *subject, const char *kind, const char *name)
+{
+	size_t len = strlen(inbox), word = strlen(kind);
+	const char *at = subject + len + 1;
+
+	if (strncmp(subject, inbox, len) != 0 || subject[len] != '.' ||
+	    strncmp(at, kind, word) != 0 || at[word] != '.')
+		return false;
+	at += word + 1;
+	if (!name)
+		return true;
+	if (strncmp(at, name, strlen(name)) != 0)
+		return false;
+	at += strlen(name);
+	return !*at || *at == '.';
+}
+
+/* Whether a message came on the subject of the node that it names. */
+static bool inbox_is_right(const char *inbox, const char *subject, const struct fleet_message *m)
+{
+	switch (m->kind) {
+	case MESSAGE_ANSWER:
+		return is_from(inbox, subject, "answer", m->answer.node);
+	case MESSAGE_DONE:
+		return is_from(inbox, subject, "answer", m->done.node);
+	case MESSAGE_CHUNK:
+		return is_from(inbox, subject, "chunk", m->chunk.node);
+	default:
+		return false;
+	}
+}
+
+/* The node's name in INBOX.answer.NAME; NULL: it is another subject. */
+static const char *inbox_answerer(const char *inbox, const char *subject)
+{
+	size_t len = strlen(inbox) + strlen(".answer.");
+
+	if (!is_from(inbox, subject, "answer", NULL))
+		return NULL;
+	return node_name_is_valid(subject + len) ? subject + len : NULL;
+}
+
+/* "N nodes WHAT: NAMES; CONSEQUENCE". NULL without nodes. */
+static char *sentence(const struct node_names *n, const char *what, const char *consequence)
+{
+	size_t nr = n->all.nr;
+	auto_free char *names = node_names_text(n);
+
+	return nr ? xasprintf("%zu %s %s: %s; %s", nr, nr == 1 ? "node" : "nodes", what, names,
+			      consequence)
+		  : NULL;
+}
+
+char *census_foreign_text(const struct gather *census)
+{
+	return sentence(&census->foreign,
+			"answered in another version of the protocol and cannot take part",
+			"update sysflame there, or here");
+}
+
+char *census_silent_text(const struct gather *census)
+{
+	return sentence(&census->silent, "seen in the last 90 s did not answer",
+			"sysflame fleet ls lists them");
+}
+
+char *census_late_text(const struct gather *nodes)
+{
+	return sentence(&nodes->late, "came too late for the census and took no part",
+			"the next request counts them");
+}
+
+void census_text_report(const struct gather *census, void (*report)(void *ctx, const char *text),
+			void *ctx)
+{
+	auto_free char *foreign = census_foreign_text(census);
+
+	if (foreign)
+		report(ctx, foreign);
+}
+
+bool node_names_have(const struct node_names *n, const char *name)
+{
+	vec_each(one, &n->all)
+		if (!strcmp(*one, name))
+			return true;
+	return false;
+}
+
+void node_names_add(struct node_names *n, const char *name)
+{
+	if (n->all.nr < NODE_NAMES_MAX && !node_names_have(n, name))
+		vec_push(&n->all, xstrdup(name));
+}
+
+char *node_names_text(const struct node_names *n)
+{
+	struct str s = { 0 };
+
+	str_add(&s, "");
+	for (size_t i = 0; i < n->all.nr && i < NODE_NAMES_SHOWN; i++)
+		str_addf(&s, "%s%s", i ? ", " : "", n->all.at[i]);
+	if (n->all.nr > NODE_NAMES_SHOWN)
+		str_addf(&s, " and %zu more", n->all.nr - NODE_NAMES_SHOWN);
+	return str_take(&s);
+}
+
+void node_names_fini(struct node_names *n)
+{
+	vec_each(one, &n->all)
+		free(*one);
+	vec_fini(&n->all);
+}
 
 struct gather_names {
 	struct gather_node *node; /* its name is the key */

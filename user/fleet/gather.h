@@ -6,8 +6,23 @@
  */
 #pragma once
 
-#include "fleet/node_names.h"
+#include "base/vec.h"
 #include "fleet/pull.h"
+
+#define NODE_NAMES_MAX   1000 /* more do not count */
+#define NODE_NAMES_SHOWN 10
+
+/* Names of nodes, for sentences on them; each counts once. */
+struct node_names {
+	VEC(char *) all; /* owned */
+};
+
+void node_names_add(struct node_names *n, const char *name);
+bool node_names_have(const struct node_names *n, const char *name);
+
+/* "n1, n2 and 3 more"; the caller frees it. */
+char *node_names_text(const struct node_names *n);
+void node_names_fini(struct node_names *n);
 
 #define GATHER_NODES_MAX 100000
 
@@ -71,7 +86,7 @@ void gather_fini(struct gather *g);
 
 /*
  * A message to one of its inboxes. Others are ignored. So is a message that names another node than
- * its subject (fleet/inbox.h) or its label `node` does.
+ * its subject or its label `node` does.
  */
 void gather_take(struct gather *g, const char *subject, const struct fleet_message *m);
 
@@ -107,3 +122,19 @@ void gather_spoiled(struct gather *g, struct gather_node *n, const char *why);
 
 /* Nodes that accepted and did not deliver in time have failed. */
 void gather_give_up(struct gather *g);
+
+/*
+ * A sentence with the names of nodes with another version of the protocol. NULL if there is no such
+ * node. The caller frees it.
+ */
+char *census_foreign_text(const struct gather *census);
+
+/* The same for nodes that JetStream has seen lately and that did not answer. */
+char *census_silent_text(const struct gather *census);
+
+/* The same for nodes of a request that its census does not count. */
+char *census_late_text(const struct gather *nodes);
+
+/* Reports those of another version of the protocol. */
+void census_text_report(const struct gather *census, void (*report)(void *ctx, const char *text),
+			void *ctx);

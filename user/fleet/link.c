@@ -13,6 +13,7 @@
 #include "base/build.h"
 #include "base/log.h"
 #include "base/packet.h"
+#include "base/str.h"
 #include "base/time.h"
 #include "fleet/bus.h"
 #include "proc/guarded.h"

@@ -12,7 +12,7 @@
 
 #include "base/str.h"
 #include "base/vec.h"
-#include "fleet/limits.h"
+#include "fleet/message.h"
 #include "fleet/selector.h"
 #include "worker/workers.h"
 

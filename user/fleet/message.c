@@ -14,6 +14,16 @@
 
 #define SMALL_MAX (8u << 10) /* bytes of messages that have no profile */
 
+const char *verdict_name(enum verdict v)
+{
+	static const char *const names[NR_VERDICTS] = {
+		"ACCEPT",    "NO_MATCH", "BUDGET",  "POLICY",   "BUSY",   "CLOCK",
+		"SIGNATURE", "REPLAY",   "EXPIRED", "DISABLED", "FAILED",
+	};
+
+	return names[v];
+}
+
 static bool take_text(char *field, size_t size, const char *text)
 {
 	if (!utf8_is_clean(text, size - 1))

@@ -7,8 +7,41 @@
 #pragma once
 
 #include "base/str.h"
-#include "fleet/limits.h"
-#include "fleet/verdict.h"
+
+#define FLEET_VERSION     1
+#define FLEET_ID_LEN      16
+#define FLEET_KEY_LEN     32
+#define FLEET_SIGN_LEN    64
+#define FLEET_HASH_LEN    32
+#define FLEET_CHUNK_MAX   (128u << 10) /* of a profile; one packet of fleet/link.h holds it */
+#define FLEET_MESSAGE_MAX (FLEET_CHUNK_MAX + 1024)
+#define FLEET_SERVICES    16 /* names in an answer */
+#define FLEET_RUNS        4
+#define FLEET_RUN_TEXT    400
+#define FLEET_URL_TEXT    128
+#define FLEET_WEIGHT_MAX  1000000000ull
+#define FLEET_BLOB_MAX    (4u << 20)
+#define FLEET_PPB         1000000000u
+#define FLEET_CPUS_MAX    8192 /* of a node; Linux has no more */
+
+/* On the wire: append only. */
+enum verdict {
+	VERDICT_ACCEPT = 0,
+	VERDICT_NO_MATCH = 1,  /* the selector or the coin leaves the node out */
+	VERDICT_BUDGET = 2,    /* the day's CPU time is spent */
+	VERDICT_POLICY = 3,    /* the key, or this node, does not allow it */
+	VERDICT_BUSY = 4,      /* as many requests run as may */
+	VERDICT_CLOCK = 5,     /* the request comes from the future */
+	VERDICT_SIGNATURE = 6, /* the key is unknown, or did not sign it */
+	VERDICT_REPLAY = 7,    /* it was seen before */
+	VERDICT_EXPIRED = 8,
+	VERDICT_DISABLED = 9, /* somebody switched the node off */
+	VERDICT_FAILED = 10,  /* it tried */
+	NR_VERDICTS,
+};
+
+/* "ACCEPT", .. */
+const char *verdict_name(enum verdict v);
 
 enum message_kind {
 	MESSAGE_SIGNED = 1, /* controller -> nodes */

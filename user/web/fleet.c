@@ -26,6 +26,7 @@
 #include "fleet/stream_names.h"
 #include "store/store.h"
 #include "web/fleet_connection.h"
+#include "web/fleet_facts.h"
 #include "web/input.h"
 #include "web/range.h"
 #include "web/recorder_link.h"
@@ -50,25 +51,27 @@
 #define WORTH_NS         (50 * NS_PER_MS)  /* a smaller change is not written */
 #define SEEN_NS          (30 * NS_PER_SEC) /* between two of them, which are kept for 90 s */
 #define LINES_MAX        1000
-#define SERVICES_NS      (600 * NS_PER_SEC) /* a service that used the CPU since then runs */
 
+/* The budget of CPU time outlives a restart in a file of the daemon's directory. */
 struct fleet_budget {
 	int dir;
 	bool is_read;
 	u64 left_ns; /* as written last */
 };
 
+/* Signs of life, from which JetStream knows which nodes were seen lately. */
 struct fleet_life {
 	u64 next_ns; /* when the next one is due, in monotonic time */
 };
 
-#define FLEET_WATCH_NS (60ull * 1000 * 1000 * 1000)
+#define FLEET_WATCH_NS (60 * NS_PER_SEC) /* after the end of a recording */
 
 struct watched_jvm {
 	s32 pid;
 	u64 started;
 };
 
+/* The JVMs that a recording may sample, until 60 s after its end. */
 struct fleet_watch {
 	u32 number;
 	u64 ended_ns; /* CLOCK_MONOTONIC; 0: the recording runs */
@@ -220,93 +223,8 @@ static void fleet_entries_publish(struct link *l, const char *subject, const cha
 		log_debug("fleet: a message to %s was not sent", own);
 }
 
-/* "some avg10=12.34 .." */
-static u32 pressure(int fd)
-{
-	char text[64] = "";
-	double percent = 0;
-
-	if (fd < 0 || pread(fd, text, sizeof(text) - 1, 0) <= 0 ||
-	    sscanf(text, "some avg10=%lf", &percent) != 1 || percent < 0 || percent > 100)
-		return 0;
-	return (u32)percent;
-}
-
-static void add_service(struct member_facts *out, const char *name)
-{
-	for (u32 i = 0; i < out->nr_services; i++)
-		if (!strcmp(out->services[i], name))
-			return;
-	out->nr_all_services++;
-	if (out->nr_services < FLEET_SERVICES)
-		copy_text(out->services[out->nr_services++], sizeof(out->services[0]), name);
-}
-
-static int read_strip(const struct service *sv, struct store_strip *out)
-{
-	u64 now = time_wall_ns();
-	const struct store_strip_query q = { now - SERVICES_NS, now, "cpu", 1 };
-
-	return store_strip(sv->store, &q, out);
-}
-
-/* `pressure_fd` is /proc/pressure/cpu; -1: unknown. */
-static void fleet_facts_look(const struct service *sv, int pressure_fd, struct member_facts *out)
-{
-	const struct recorder_link *r = &sv->recorder;
-	struct store_strip strip = { 0 };
-
-	*out = (struct member_facts){
-		.has_recorder = r->is_up,
-		.nr_cpus = r->caps.nr_cpus,
-		.nr_jvms = (u32)r->jvms.nr,
-		.caps = { r->caps.max_hz, r->caps.max_duration_s },
-		.cpu_ns = r->cpu_ns,
-		.cpu_ppm = r->has_node ? r->node.cpu_ppm : 0,
-		.pressure_pct = pressure(pressure_fd),
-		.url = sv->o->fleet->page_url,
-	};
-	if (!read_strip(sv, &strip))
-		vec_each(s, &strip.series)
-			add_service(out, s->service);
-	store_strip_fini(&strip);
-}
-
-/* The samples decide without slices, and for a service that the strip left out. */
-static bool fleet_facts_runs(const struct service *sv, const struct selector *s)
-{
-	const char *wanted = s->processes[SELECTOR_SERVICE];
-	struct store_strip strip = { 0 };
-	bool is_known = false, runs = false, are_more = false;
-
-	if (!*wanted)
-		return true;
-	if (!read_strip(sv, &strip))
-		vec_each(one, &strip.series) {
-			is_known = true;
-			runs |= !strcmp(one->service, wanted);
-		}
-	are_more = strip.nr_left_out > 0;
-	store_strip_fini(&strip);
-	return runs || !is_known || are_more;
-}
-
-/* Other selectors than a service are not known apart. */
-static u64 fleet_facts_busy_ppm(const struct service *sv, const struct selector *s)
-{
-	const char *wanted = s->processes[SELECTOR_SERVICE];
-	struct store_strip strip = { 0 };
-	u64 ns = 0;
-
-	if (!read_strip(sv, &strip))
-		vec_each(one, &strip.series)
-			ns += !*wanted || !strcmp(one->service, wanted) ? one->total : 0;
-	store_strip_fini(&strip);
-	return (u64)((double)ns / (double)SERVICES_NS * 1e6);
-}
-
 /* A request of the fleet that the daemon works on. */
-struct errand {
+struct node_request {
 	struct fleet *fleet;
 	u32 number;
 	u64 session; /* 0: it has none */
@@ -321,7 +239,7 @@ struct fleet {
 	struct link *link;
 	struct member *member;
 	struct member_host host;
-	VEC(struct errand *) errands;
+	VEC(struct node_request *) requests;
 	VEC(struct fleet_watch *) watches;
 	struct fleet_budget budget;
 	u64 ask_policy_ns; /* when JetStream is to be asked for the policy; 0: it was */
@@ -332,9 +250,9 @@ struct fleet {
 	u64 keys_ns, ticked_ns;
 };
 
-static struct errand *find_errand(struct fleet *f, u32 number)
+static struct node_request *find_request(struct fleet *f, u32 number)
 {
-	vec_each(e, &f->errands)
+	vec_each(e, &f->requests)
 		if ((*e)->number == number)
 			return *e;
 	return NULL;
@@ -348,7 +266,7 @@ static struct fleet_watch *find_watch(struct fleet *f, u32 number)
 	return NULL;
 }
 
-static void drop_errand(struct errand *e)
+static void drop_request(struct node_request *e)
 {
 	struct fleet *f = e->fleet;
 	struct fleet_watch *w = find_watch(f, e->number);
@@ -356,9 +274,9 @@ static void drop_errand(struct errand *e)
 	if (w)
 		w->ended_ns = time_mono_ns();
 
-	for (size_t i = 0; i < f->errands.nr; i++)
-		if (f->errands.at[i] == e)
-			f->errands.at[i--] = f->errands.at[--f->errands.nr];
+	for (size_t i = 0; i < f->requests.nr; i++)
+		if (f->requests.at[i] == e)
+			f->requests.at[i--] = f->requests.at[--f->requests.nr];
 	free(e);
 }
 
@@ -379,8 +297,8 @@ static void watch_jvms(struct fleet *f, u64 now_ns)
 	f->watches.nr = kept;
 }
 
-static void end_errand(struct errand *e, enum verdict v, const char *why,
-		       const struct payload *bytes)
+static void end_request(struct node_request *e, enum verdict v, const char *why,
+			const struct payload *bytes)
 {
 	struct fleet_watch *w = find_watch(e->fleet, e->number);
 	const struct member_result r = {
@@ -396,25 +314,25 @@ static void end_errand(struct errand *e, enum verdict v, const char *why,
 	};
 
 	member_ended(e->fleet->member, e->number, &r);
-	drop_errand(e);
+	drop_request(e);
 }
 
 /* A job_done_fn: the profile that the controller gets. */
 static void converted(void *ctx, int err, struct payload *result)
 {
-	struct errand *e = ctx;
+	struct node_request *e = ctx;
 
 	if (err == -ECANCELED)
-		drop_errand(e);
+		drop_request(e);
 	else if (err == -EBADMSG)
-		end_errand(e, VERDICT_FAILED, result->at, NULL);
+		end_request(e, VERDICT_FAILED, result->at, NULL);
 	else if (err)
-		end_errand(e, VERDICT_FAILED, "The profile could not be made.", NULL);
+		end_request(e, VERDICT_FAILED, "The profile could not be made.", NULL);
 	else
-		end_errand(e, VERDICT_ACCEPT, e->why, result);
+		end_request(e, VERDICT_ACCEPT, e->why, result);
 }
 
-static int convert(struct errand *e)
+static int convert(struct node_request *e)
 {
 	struct service *sv = e->fleet->sv;
 	const struct input in = { .store = sv->store, .kind = INPUT_FILE, .id = e->profile };
@@ -439,13 +357,13 @@ static int convert(struct errand *e)
 }
 
 /* The recording is in the store. */
-static void fetch_recording(struct errand *e)
+static void fetch_recording(struct node_request *e)
 {
 	struct stored s;
 	int err = store_get(e->fleet->sv->store, e->session, &s);
 
 	if (err) {
-		end_errand(e, VERDICT_FAILED, "The recording was not kept.", NULL);
+		end_request(e, VERDICT_FAILED, "The recording was not kept.", NULL);
 		return;
 	}
 	e->profile = s.id;
@@ -455,16 +373,16 @@ static void fetch_recording(struct errand *e)
 	if (s.state == STORED_PARTIAL)
 		copy_text(e->why, sizeof(e->why), s.error ?: "");
 	if (s.state == STORED_FAILED)
-		end_errand(e, VERDICT_FAILED, s.error, NULL);
+		end_request(e, VERDICT_FAILED, s.error, NULL);
 	else if (convert(e))
-		end_errand(e, VERDICT_FAILED, "The recording cannot be read.", NULL);
+		end_request(e, VERDICT_FAILED, "The recording cannot be read.", NULL);
 	stored_fini(&s);
 }
 
 static void fetch_recordings(struct fleet *f)
 {
-	for (size_t i = f->errands.nr; i-- > 0;) {
-		struct errand *e = f->errands.at[i];
+	for (size_t i = f->requests.nr; i-- > 0;) {
+		struct node_request *e = f->requests.at[i];
 		if (e->session && !e->is_converting && !sessions_find(f->sv->sessions, e->session))
 			fetch_recording(e);
 	}
@@ -498,7 +416,7 @@ static bool host_runs(void *ctx, const struct selector *s)
 }
 
 /* A recording that is starting is stopped when it has started. */
-static void stop_session(struct errand *e)
+static void stop_session(struct node_request *e)
 {
 	struct session *s = e->session ? sessions_find(e->fleet->sv->sessions, e->session) : NULL;
 
@@ -510,12 +428,12 @@ static void stop_session(struct errand *e)
 /* A session_answer_fn. */
 static void answered(void *ctx, int err, const char *why, u64 id)
 {
-	struct errand *e = ctx;
+	struct node_request *e = ctx;
 
 	e->session = id;
 	member_started(e->fleet->member, e->number, err ? VERDICT_POLICY : VERDICT_ACCEPT, why);
 	if (err)
-		drop_errand(e);
+		drop_request(e);
 	else if (e->is_stopped)
 		stop_session(e);
 }
@@ -531,7 +449,7 @@ static void choose_target(const struct selector *s, struct control_start *start)
 	copy_text(start->target_text, sizeof(start->target_text), *container ? container : pod);
 }
 
-static int start_recording(struct errand *e, const struct member_work *w)
+static int start_recording(struct node_request *e, const struct member_work *w)
 {
 	auto_free char *name = xasprintf("fleet: %s%s%s", w->person,
 					 *w->request->reason ? ": " : "", w->request->reason);
@@ -550,7 +468,7 @@ static int start_recording(struct errand *e, const struct member_work *w)
 	return sessions_start(e->fleet->sv->sessions, &o);
 }
 
-static int start_range(struct errand *e, const struct member_work *w)
+static int start_range(struct node_request *e, const struct member_work *w)
 {
 	u64 to_ms = time_wall_ns() / NS_PER_MS - w->request->ago_s * 1000ull;
 	struct range r = RANGE_ALL(to_ms - w->request->duration_s * 1000ull, to_ms);
@@ -569,28 +487,28 @@ static int start_range(struct errand *e, const struct member_work *w)
 	return range_render(e->fleet->sv, &r, "sflm", converted, e);
 }
 
-static void start_audit(struct errand *e)
+static void start_audit(struct node_request *e)
 {
 	auto_str struct str text = { 0 };
 
 	member_started(e->fleet->member, e->number, VERDICT_ACCEPT, "");
 	int err = fleet_entries_read(e->fleet->sv->store, &text);
 	const struct payload bytes = { .at = text.at, .nr = text.len };
-	end_errand(e, err || !text.len ? VERDICT_FAILED : VERDICT_ACCEPT,
-		   err ? "The list cannot be read." : "", &bytes);
+	end_request(e, err || !text.len ? VERDICT_FAILED : VERDICT_ACCEPT,
+		    err ? "The list cannot be read." : "", &bytes);
 }
 
 static void host_start(void *ctx, const struct member_work *w)
 {
 	struct fleet *f = ctx;
-	struct errand *e = xcalloc(1, sizeof(*e));
+	struct node_request *e = xcalloc(1, sizeof(*e));
 	bool is_recording = w->request->want == WANT_RECORDING;
 	bool is_audit = w->request->want == WANT_AUDIT;
 
 	e->fleet = f;
 	e->number = w->number;
 	memcpy(e->params, w->selector->processes, sizeof(e->params));
-	vec_push(&f->errands, e);
+	vec_push(&f->requests, e);
 	int err = is_recording ? start_recording(e, w) : is_audit ? 0 : start_range(e, w);
 	if (is_audit)
 		start_audit(e);
@@ -599,15 +517,15 @@ static void host_start(void *ctx, const struct member_work *w)
 	if (is_recording) {
 		member_started(f->member, e->number, VERDICT_BUSY,
 			       "As many recordings run as may, or there is no recorder.");
-		drop_errand(e);
+		drop_request(e);
 	} else {
-		end_errand(e, VERDICT_BUSY, "Too many jobs wait.", NULL);
+		end_request(e, VERDICT_BUSY, "Too many jobs wait.", NULL);
 	}
 }
 
 static void host_stop(void *ctx, u32 number)
 {
-	struct errand *e = find_errand(ctx, number);
+	struct node_request *e = find_request(ctx, number);
 
 	if (e)
 		stop_session(e);
@@ -616,7 +534,7 @@ static void host_stop(void *ctx, u32 number)
 static bool host_progress(void *ctx, u32 number, u64 *samples, u64 *lost)
 {
 	struct fleet *f = ctx;
-	struct errand *e = find_errand(f, number);
+	struct node_request *e = find_request(f, number);
 	struct session *s = e && e->session ? sessions_find(f->sv->sessions, e->session) : NULL;
 
 	if (!s)
@@ -833,9 +751,9 @@ void fleet_free(struct fleet *f)
 	link_free(f->link);
 	member_free(f->member);
 	fleet_connection_fini(&f->connection);
-	vec_each(e, &f->errands)
+	vec_each(e, &f->requests)
 		free(*e);
-	vec_fini(&f->errands);
+	vec_fini(&f->requests);
 	vec_each(w, &f->watches)
 		fleet_watch_free(*w);
 	vec_fini(&f->watches);

@@ -15,11 +15,12 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "fleet/asked.h"
-#include "fleet/census_text.h"
+#include "fleet/bus.h"
 #include "fleet/controller.h"
 #include "fleet/coverage.h"
+#include "fleet/gather.h"
 #include "fleet/key.h"
-#include "fleet/link_url.h"
+#include "fleet/link.h"
 #include "web/fleet_connection.h"
 #include "web/keeping.h"
 #include "web/service.h"
@@ -672,7 +673,7 @@ json_t *fleet_requests_json(const struct fleet_requests *all)
 
 	for (size_t i = all->list.nr; i-- > 0;)
 		json_array_append_new(list, request_json(all->list.at[i]));
-	auto_free char *url = link_url_shown(all->sv->o->asks->url);
+	auto_free char *url = bus_url_shown(all->sv->o->asks->url);
 	json_t *nats = fleet_connection_json(&all->connection);
 	json_object_set_new(nats, "url", json_string(url));
 	return json_pack("{s:o,s:s,s:I,s:o}", "nats", nats, "key", all->owner, "census_ms",

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facts about the node for its fleet: the recorder, the load, and the services that run. */
+#pragma once
+
+#include "fleet/member.h"
+
+struct service;
+
+/* `pressure_fd` is /proc/pressure/cpu; -1: unknown. */
+void fleet_facts_look(const struct service *sv, int pressure_fd, struct member_facts *out);
+
+/* Whether the service of the selector may run. Without slices nobody knows: true. */
+bool fleet_facts_runs(const struct service *sv, const struct selector *s);
+
+/* CPUs, in 1e-6, that it used lately: of the service, or of all; 0: unknown. */
+u64 fleet_facts_busy_ppm(const struct service *sv, const struct selector *s);
