@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A dict whose entries age. */
-#include "base/aged.h"
+#include "base/dict.h"
 #include "test.h"
 
 static void an_entry_that_is_used_stays(void **state)

@@ -2,7 +2,7 @@
 /* Numbers of bytes as people write them. */
 #include "test.h"
 
-#include "base/bytes.h"
+#include "base/opt.h"
 
 static void expect(const char *text, u64 bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
-#include "base/settings.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
-#include "base/siphash.h"
+#include "base/dict.h"
 
 /* The example of the paper's appendix A. */
 static void the_papers_example_has_the_papers_hash(void **state)

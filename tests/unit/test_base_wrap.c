@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/wrap.h"
+#include "base/str.h"
 
 static void assert_wrapped(const char *text, size_t at, size_t indent, size_t columns,
 			   const char *wanted)

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/memfile.h"
+#include "base/file.h"
 #include "control/channel.h"
 #include "test.h"
 

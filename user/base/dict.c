@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash table from u64 keys to u64 values. */
+/* A hash table from u64 keys to u64 values, one whose entries age, and keyed hashes. */
 #include "base/dict.h"
 
 #include <stdlib.h>
@@ -7,7 +7,54 @@
 #include <sys/auxv.h>
 
 #include "base/alloc.h"
-#include "base/siphash.h"
+
+static inline u64 rotate(u64 x, int bits)
+{
+	return x << bits | x >> (64 - bits);
+}
+
+static inline void mix(u64 v[4])
+{
+	v[0] += v[1];
+	v[2] += v[3];
+	v[1] = rotate(v[1], 13) ^ v[0];
+	v[3] = rotate(v[3], 16) ^ v[2];
+	v[0] = rotate(v[0], 32);
+	v[2] += v[1];
+	v[0] += v[3];
+	v[1] = rotate(v[1], 17) ^ v[2];
+	v[3] = rotate(v[3], 21) ^ v[0];
+	v[2] = rotate(v[2], 32);
+}
+
+static inline void take_word(u64 v[4], u64 word)
+{
+	v[3] ^= word;
+	mix(v);
+	mix(v);
+	v[0] ^= word;
+}
+
+u64 siphash(const u8 key[SIPHASH_KEY_LEN], const void *bytes, size_t len)
+{
+	const u8 *at = bytes, *whole = at + len / 8 * 8;
+	u64 k[2], word, last = (u64)len << 56;
+
+	memcpy(k, key, sizeof(k));
+	u64 v[4] = { k[0] ^ 0x736f6d6570736575, k[1] ^ 0x646f72616e646f6d,
+		     k[0] ^ 0x6c7967656e657261, k[1] ^ 0x7465646279746573 };
+	for (; at < whole; at += 8) {
+		memcpy(&word, at, sizeof(word));
+		take_word(v, word);
+	}
+	for (size_t i = 0; i < len % 8; i++)
+		last |= (u64)at[i] << (8 * i);
+	take_word(v, last);
+	v[2] ^= 0xff;
+	for (int i = 0; i < 4; i++)
+		mix(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
 
 /*
  * A per-process secret. Keys also come from targets. A target that knew how slots are chosen could
@@ -127,4 +174,53 @@ void dict_fini(struct dict *d)
 size_t dict_bytes(const struct dict *d)
 {
 	return d->cap * sizeof(d->slots[0]);
+}
+
+u64 *aged_find(struct aged *a, u64 key)
+{
+	u64 *value = dict_find(&a->young, key);
+	const u64 *old = value ? NULL : dict_find(&a->old, key);
+
+	if (!old)
+		return value;
+	value = dict_add(&a->young, key);
+	*value = *old;
+	dict_remove(&a->old, key);
+	return value;
+}
+
+u64 *aged_add(struct aged *a, u64 key)
+{
+	return aged_find(a, key) ?: dict_add(&a->young, key);
+}
+
+void aged_turn(struct aged *a)
+{
+	dict_fini(&a->old);
+	a->old = a->young;
+	a->young = (struct dict){ 0 };
+}
+
+void aged_fini(struct aged *a)
+{
+	dict_fini(&a->young);
+	dict_fini(&a->old);
+}
+
+size_t aged_nr(const struct aged *a)
+{
+	return a->young.nr + a->old.nr;
+}
+
+size_t aged_bytes(const struct aged *a)
+{
+	return dict_bytes(&a->young) + dict_bytes(&a->old);
+}
+
+void aged_each(const struct aged *a, aged_fn visit, void *ctx)
+{
+	dict_each(slot, &a->young)
+		visit(slot->value, ctx);
+	dict_each(slot, &a->old)
+		visit(slot->value, ctx);
 }

@@ -48,3 +48,43 @@ u64 hash_keyed(const void *bytes, size_t len);
 
 /* Mixes a key so that all its bits count. It also joins two keys: hash_u64(a ^ hash_u64(b)). */
 u64 hash_u64(u64 key);
+
+/*
+ * SipHash-2-4 (Aumasson and Bernstein, 2012): a keyed 64-bit hash. Without the key nobody can forge
+ * a hash or find two inputs with the same hash.
+ */
+#define SIPHASH_KEY_LEN 16
+u64 siphash(const u8 key[SIPHASH_KEY_LEN], const void *bytes, size_t len);
+
+/*
+ * A dict whose entries age: one that is not used between two calls of aged_turn is dropped. For
+ * caches whose content can be found again. {0} is a valid empty table.
+ */
+struct aged {
+	struct dict young, old; /* used since the last turn; used in the turn before */
+};
+
+/* Like dict_find and dict_add; both count as a use. */
+u64 *aged_find(struct aged *a, u64 key);
+u64 *aged_add(struct aged *a, u64 key);
+
+/* Drops the entries that were not used since the previous call. */
+void aged_turn(struct aged *a);
+void aged_fini(struct aged *a);
+
+size_t aged_nr(const struct aged *a);
+size_t aged_bytes(const struct aged *a);
+
+/* Calls `visit` for every value, in no particular order. */
+typedef void (*aged_fn)(u64 value, void *ctx);
+void aged_each(const struct aged *a, aged_fn visit, void *ctx);
+
+/* What a cache takes, for gauges. */
+struct cache_use {
+	const char *name; /* of lower-case letters and '_' */
+	u64 nr;           /* entries */
+	u64 bytes;
+	u64 budget_bytes; /* it drops entries to stay below */
+};
+
+typedef void (*cache_use_fn)(const struct cache_use *use, void *ctx);

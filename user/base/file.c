@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files, read with a size limit; files that others control. */
+/* Whole files, read with a size limit; files that others control, in memory, or of settings. */
 #include "base/file.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -176,4 +177,59 @@ int file_write_all(int fd, const void *bytes, size_t len)
 int file_access(const char *path, int mode)
 {
 	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) ? -errno : 0;
+}
+
+#define NOEXEC_SEAL 8u /* MFD_NOEXEC_SEAL, which vm.memfd_noexec=2 demands */
+
+int memfile_new(const char *name)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | NOEXEC_SEAL);
+
+	if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
+		fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	return fd < 0 ? -errno : fd;
+}
+
+#define BLANKS " \t\r"
+
+char *settings_trim(char *text)
+{
+	text += strspn(text, BLANKS);
+	for (size_t len = strlen(text); len && strchr(BLANKS, text[len - 1]); len--)
+		text[len - 1] = '\0';
+	return text;
+}
+
+int settings_each_line(char *text, settings_line_fn fn, void *ctx, struct str *why)
+{
+	u32 nr = 0;
+
+	for (char *line = strsep(&text, "\n"); line; line = strsep(&text, "\n")) {
+		auto_str struct str fault = { 0 };
+
+		nr++;
+		if (fn(ctx, line, &fault)) {
+			str_addf(why, "line %u: %s", nr, fault.at);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+int settings_check_owner(int fd, mode_t forbidden, const char *fault, struct str *why)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode)) {
+		str_add(why, "it is no regular file");
+		return -EPERM;
+	}
+	if ((st.st_uid && st.st_uid != geteuid()) || (st.st_mode & forbidden)) {
+		str_addf(why, "%s; run: chown root FILE; chmod %o FILE", fault,
+			 0644 & ~(unsigned)forbidden);
+		return -EPERM;
+	}
+	return 0;
 }

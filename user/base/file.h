@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files, read with a size limit; files that others control. */
+/* Whole files, read with a size limit; files that others control, in memory, or of settings. */
 #pragma once
 
+#include <sys/types.h>
+
+#include "base/str.h"
 #include "base/types.h"
 
 /*
@@ -59,3 +62,27 @@ bool file_is_unreadable(int err);
  * Whether `fd` is a pipe or socket whose reader has closed it, as `head` does when it has enough.
  */
 bool file_has_no_reader(int fd);
+
+/* memfd_create(2): returns a descriptor of an empty file that can be sealed, or a negative
+ * errno. */
+int memfile_new(const char *name);
+
+/* Files of settings have lines `key = value`, and only their owner may change them. */
+
+/* Cuts blanks off both ends, in place. Returns the first other character. */
+char *settings_trim(char *text);
+
+/* May change the line. A negative errno ends the reading, with a sentence in `why`. */
+typedef int (*settings_line_fn)(void *ctx, char *line, struct str *why);
+
+/*
+ * Calls `fn` for each line of `text`, which it cuts into lines. -EINVAL if `fn` fails; its sentence
+ * then follows the number of the line in `why`.
+ */
+int settings_each_line(char *text, settings_line_fn fn, void *ctx, struct str *why);
+
+/*
+ * -EPERM, with a sentence in `why`, unless this is a regular file of root or of this process's user
+ * that has none of the bits `forbidden` in its mode. `fault` begins the sentence about them.
+ */
+int settings_check_owner(int fd, mode_t forbidden, const char *fault, struct str *why);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/wrap.h"
+#include "base/str.h"
 
 static enum log_level current = LOG_INFO;
 static struct str *kept;

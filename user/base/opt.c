@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Command-line options as a table. */
+/* Command-line options as a table, and numbers of bytes. */
 #include "base/opt.h"
 
 #include <errno.h>
@@ -13,7 +13,6 @@
 #include "base/near.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "base/wrap.h"
 
 #define WIDTH_MAX 36
 
@@ -222,4 +221,23 @@ int opt_parse_mixed(const struct opt *opts, size_t nr_opts, int argc, char **arg
 			argv[nr_words++] = argv[i];
 	}
 	return nr_words;
+}
+
+#define BYTES_MAX (1ull << 62)
+
+bool bytes_parse(const char *text, u64 *out)
+{
+	static const char units[] = "kKmMgGtT";
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	u64 number = strtoull(text, &end, 10);
+	const char *unit = *end ? strchr(units, *end) : NULL;
+	unsigned shift = unit ? 10 * ((unsigned)(unit - units) / 2 + 1) : 0;
+	if (errno || (*end && (!unit || end[1])) || number > BYTES_MAX >> shift)
+		return false;
+	*out = number << shift;
+	return true;
 }

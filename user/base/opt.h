@@ -64,3 +64,9 @@ int opt_parse_mixed(const struct opt *opts, size_t nr_opts, int argc, char **arg
 
 /* Prints the table as help text in two columns to standard output. */
 void opt_help(const struct opt *opts, size_t nr_opts);
+
+/*
+ * Parses "524288", "512k", "1m", "2g" or "1t", also with a capital. Returns false if the text is
+ * something else or above 2^62.
+ */
+bool bytes_parse(const char *text, u64 *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signals of a child that must end when its parent does, and not before. */
+/* The signals of a child that must end when its parent does, and not before, and of threads. */
 #include "base/signals.h"
 
 #include <signal.h>
@@ -20,4 +20,20 @@ void signals_leave_to_parent(void)
 		signal(ignored[i], SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+int thread_start(size_t stack_bytes, void *(*run)(void *ctx), void *ctx, pthread_t *out)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_attr_init(&attr);
+	if (stack_bytes)
+		pthread_attr_setstacksize(&attr, stack_bytes);
+	int err = pthread_create(out, &attr, run, ctx);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return -err;
 }

@@ -28,3 +28,28 @@ void str_fini(struct str *s);
  * Copies `text` into a field of `size` bytes. Cuts it if necessary and always ends it with a NUL.
  */
 void copy_text(char *field, size_t size, const char *text);
+
+/* Adds a part of a page's address: %XX for all but letters, digits and "-_.~". */
+void address_add(struct str *address, const char *text);
+
+/* The columns at which help texts and tables for people wrap, and those of a terminal of unknown
+ * width. */
+#define WRAP_COLUMNS 80
+
+/* The ending of a noun behind a number: "1 JVM", "2 JVMs". */
+static inline const char *plural(u64 nr)
+{
+	return nr == 1 ? "" : "s";
+}
+
+/* The columns of the terminal `fd`. Files and pipes get WRAP_COLUMNS: a stable form. */
+size_t wrap_columns(int fd);
+
+/*
+ * Appends `text`, which begins in column `at` of its line, in lines of at most `columns`. The later
+ * lines begin with `indent` blanks. A longer word stays whole. Blanks inside a line are kept.
+ */
+void wrap_add(struct str *out, const char *text, size_t at, size_t indent, size_t columns);
+
+/* The column behind the first wide gap, where the later lines of a table's row begin; else 2. */
+size_t wrap_hanging(const char *text);

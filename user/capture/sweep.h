@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/cache_use.h"
+#include "base/dict.h"
 
 struct node;
 

@@ -16,7 +16,6 @@
 #include "base/opt.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "base/wrap.h"
 #include "capture/features.h"
 #include "capture/kernel/node_programs.h"
 #include "capture/rights.h"

@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/opt.h"
-#include "base/wrap.h"
+#include "base/str.h"
 #include "capture/events/events.h"
 #include "cmd/cmd.h"
 

@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "base/wrap.h"
 #include "cmd/cmd.h"
 #include "cmd/fleet.h"
 #include "cmd/fleet_streams.h"

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/bytes.h"
 #include "base/log.h"
+#include "base/opt.h"
 #include "cmd/cmd.h"
 #include "cmd/fleet.h"
 #include "cmd/fleet_request.h"

@@ -10,7 +10,6 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "base/bytes.h"
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/str.h"

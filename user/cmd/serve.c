@@ -15,7 +15,6 @@
 
 #include "base/auto.h"
 #include "base/build.h"
-#include "base/bytes.h"
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/time.h"

@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "base/wrap.h"
 #include "capture/losses.h"
 #include "cmd/terminal.h"
 #include "export/writers/text.h"

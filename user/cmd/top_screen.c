@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/memfile.h"
+#include "base/file.h"
 
 /* term.h defines short names of capabilities as macros. */
 #undef lines

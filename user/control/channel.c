@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/memfile.h"
+#include "base/file.h"
 #include "base/packet.h"
 #include "base/utf8.h"
 

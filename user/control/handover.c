@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/memfile.h"
 #include "base/packet.h"
 
 #define BUFFER_BYTES (1 << 20) /* some 30 of the largest messages */

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "base/siphash.h"
+#include "base/dict.h"
 #include "elf/elf.h"
 #include "elf/rows.h"
 

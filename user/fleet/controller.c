@@ -12,9 +12,9 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/str.h"
 #include "base/time.h"
 #include "base/types.h"
-#include "base/wrap.h"
 #include "fleet/coin.h"
 #include "fleet/combine.h"
 #include "fleet/coverage.h"

@@ -16,7 +16,7 @@
 
 #include "base/auto.h"
 #include "base/build.h"
-#include "base/memfile.h"
+#include "base/file.h"
 #include "base/packet.h"
 #include "base/time.h"
 #include "base/utf8.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/address.h"
 #include "base/auto.h"
+#include "base/str.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "fleet/coin.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/memfile.h"
+#include "base/file.h"
 #include "base/time.h"
 #include "base/types.h"
 #include "export/format/sflm.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/memfile.h"
+#include "base/file.h"
 #include "proc/cgroup.h"
 #include "proc/open_request.h"
 #include "proc/runtime.h"

@@ -12,7 +12,6 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
-#include "base/settings.h"
 #include "base/utf8.h"
 
 #define FILE_MAX (64u << 10)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/siphash.h"
+#include "base/dict.h"
 
 #define WORDS "otlp, pyroscope or parca"
 

@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/dict.h"
-#include "base/siphash.h"
 #include "export/interchange/external.h"
 
 #define NO_SERVICE   "unknown_service"

@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "base/settings.h"
+#include "base/file.h"
 #include "recorder/redaction.h"
 
 #define CONF_BYTES_MAX 65536

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "base/cache_use.h"
+#include "base/dict.h"
 #include "capture/events/events.h"
 #include "recorder/governor.h"
 #include "recorder/outbox.h"

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/aged.h"
+#include "base/dict.h"
 #include "proc/process.h"
 
 #define FRAME_CACHE_BYTES (16u << 20) /* of all processes */

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/aged.h"
+#include "base/dict.h"
 #include "base/vec.h"
 
 #define KERNEL_NAMES_BYTES (320u << 20) /* more than any kernel has */

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/auto.h"
-#include "base/cache_use.h"
+#include "base/dict.h"
 #include "base/types.h"
 #include "proc/mapping.h"
 #include "worker/workers.h"

@@ -2,7 +2,7 @@
 /* Turns the addresses of a stack into named frames of a profile: kernel, native or Java. */
 #pragma once
 
-#include "base/cache_use.h"
+#include "base/dict.h"
 #include "base/vec.h"
 #include "jvm/agent/agents.h"
 #include "jvm/hotspot/jvm_registry.h"

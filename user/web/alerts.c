@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/siphash.h"
+#include "base/dict.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "base/utf8.h"

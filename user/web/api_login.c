@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/address.h"
 #include "base/auto.h"
+#include "base/str.h"
 #include "base/time.h"
 #include "web/api.h"
 #include "web/route.h"

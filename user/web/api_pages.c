@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/siphash.h"
+#include "base/dict.h"
 #include "web/api.h"
 #include "web/range.h"
 #include "web/service.h"

@@ -12,9 +12,9 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
-#include "base/address.h"
 #include "base/auto.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "base/time.h"
 #include "web/route.h"
 #include "web/service.h"

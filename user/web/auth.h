@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/siphash.h"
+#include "base/dict.h"
 #include "base/vec.h"
 #include "web/request.h"
 

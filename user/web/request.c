@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/address.h"
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "export/writers/markup.h"
 #include "web/route.h"

@@ -13,7 +13,7 @@
 
 #include "base/auto.h"
 #include "base/dict.h"
-#include "base/memfile.h"
+#include "base/file.h"
 #include "base/time.h"
 #include "base/vec.h"
 #include "worker/message.h"

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/aged.h"
 #include "base/auto.h"
+#include "base/dict.h"
 #include "base/file_status.h"
 #include "base/log.h"
 #include "proc/target_file.h"

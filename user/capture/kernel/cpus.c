@@ -14,7 +14,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/thread.h"
+#include "base/signals.h"
 #include "base/time.h"
 #include "capture/kernel/cpulist.h"
 #include "capture/kernel/perf.h"

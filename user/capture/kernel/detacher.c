@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/thread.h"
+#include "base/signals.h"
 #include "base/vec.h"
 #include "capture/kernel/programs.h"
 

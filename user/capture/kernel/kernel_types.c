@@ -13,8 +13,8 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/log.h"
-#include "base/memfile.h"
 #include "base/types.h"
 #include "capture/kernel/programs.h"
 

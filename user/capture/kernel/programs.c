@@ -16,7 +16,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/log.h"
-#include "base/thread.h"
+#include "base/signals.h"
 #include "base/time.h"
 #include "base/types.h"
 #include "capture/kernel/kernel_types.h"

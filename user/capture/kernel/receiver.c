@@ -18,7 +18,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/log.h"
-#include "base/thread.h"
+#include "base/signals.h"
 
 struct ring {
 	struct ring_place place;

@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "base/thread.h"
+#include "base/signals.h"
 #include "capture/kernel/kernel_types.h"
 
 #include "skipped.skel.h" /* needs the types above */

@@ -2,7 +2,7 @@
 /* Keeps the unwinder's tables up to date with the mappings of processes and the layouts of JVMs. */
 #pragma once
 
-#include "base/cache_use.h"
+#include "base/dict.h"
 #include "capture/unwind/tables.h"
 #include "jvm/hotspot/jvm_registry.h"
 #include "proc/process.h"

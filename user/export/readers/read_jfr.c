@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/str.h"
 #include "base/utf8.h"
-#include "base/wrap.h"
 #include "export/interchange/jfr.h"
 #include "export/readers/jfr_own.h"
 #include "export/readers/jfr_stacks.h"

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/cache_use.h"
+#include "base/dict.h"
 #include "jvm/agent/codemap.h"
 #include "jvm/attach/deliver.h"
 #include "jvm/attach/inject.h"

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/dict.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/siphash.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/attach/leftover.h"
 #include "jvm/attach/private_file.h"

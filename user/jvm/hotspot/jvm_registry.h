@@ -2,7 +2,7 @@
 /* The JVMs of a recording. Each is read from outside as early as possible and kept up to date. */
 #pragma once
 
-#include "base/cache_use.h"
+#include "base/dict.h"
 #include "jvm/hotspot/legibility.h"
 #include "proc/status.h"
 
