@@ -21,7 +21,7 @@
 #include "capture/node_state.h"
 #include "capture/recording.h"
 #include "java.h"
-#include "jvm/attach/detach.h"
+#include "jvm/attach/inject.h"
 #include "jvm/process/memfds.h"
 #include "proc/status.h"
 
@@ -524,7 +524,8 @@ static void detach_agent(const struct world *w)
 	bool is_pending;
 
 	assert_int_equal(proc_status_read(w->jvm, &status), 0);
-	auto_free char *why = detach_all(w->agent_path, proc_status_id(&status), &is_pending);
+	auto_free char *why =
+		inject_detach_all(w->agent_path, proc_status_id(&status), &is_pending);
 	assert_null(why);
 }
 

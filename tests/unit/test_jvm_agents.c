@@ -13,7 +13,7 @@
 #include "capture/kernel/node_programs.h"
 #include "java.h"
 #include "jvm/agent/agents.h"
-#include "jvm/attach/detach.h"
+#include "jvm/attach/inject.h"
 #include "jvm/process/memfds.h"
 #include "proc/status.h"
 
@@ -120,7 +120,7 @@ static void every_failed_hook_is_returned_once(void **state)
 
 	begin(&s, args);
 	assert_int_equal(await_unserved(&s), AGENT_HOOK_ALLOC);
-	auto_free char *why = detach_all(path, id_of(&s), &is_pending);
+	auto_free char *why = inject_detach_all(path, id_of(&s), &is_pending);
 	assert_null(why);
 	assert_int_equal(await_unserved(&s), AGENT_HOOK_LOCK);
 	assert_false(agents_next_unserved(s.agents, &s.hooks, &u));
@@ -179,7 +179,7 @@ static void a_new_caller_attaches_again(void **state)
 	bool is_pending;
 
 	begin(&s, "Split");
-	auto_free char *why = detach_all(path, id_of(&s), &is_pending);
+	auto_free char *why = inject_detach_all(path, id_of(&s), &is_pending);
 	assert_null(why);
 	assert_int_equal(await_unserved(&s), AGENT_HOOK_ALLOC | AGENT_HOOK_LOCK);
 	agents_request(s.agents, id_of(&s), 0, &again);

@@ -12,7 +12,7 @@
 
 #include "jvm/attach/attach.h"
 #include "jvm/attach/file_label.h"
-#include "jvm/attach/inject_message.h"
+#include "jvm/attach/inject.h"
 #include "jvm/attach/injector.h"
 #include "jvm/attach/job.h"
 #include "jvm/attach/loaded_agent.h"

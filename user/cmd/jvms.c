@@ -23,7 +23,7 @@
 #include "cmd/cmd.h"
 #include "cmd/terminal.h"
 #include "export/writers/amount.h"
-#include "jvm/attach/detach.h"
+#include "jvm/attach/inject.h"
 #include "jvm/jvm_support.h"
 #include "jvm/perf_map_writer.h"
 #include "jvm/process/javaproc.h"
@@ -300,7 +300,7 @@ struct options {
 static bool detach(const struct javaproc *j, const char *agent_path)
 {
 	bool is_pending = false;
-	auto_free char *why = detach_all(agent_path, j->id, &is_pending);
+	auto_free char *why = inject_detach_all(agent_path, j->id, &is_pending);
 
 	if (why)
 		log_error("%d not detached: %s", (int)j->id.pid, why);

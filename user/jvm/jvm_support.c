@@ -13,7 +13,6 @@
 #include "base/auto.h"
 #include "base/utf8.h"
 #include "jvm/attach/readiness.h"
-#include "jvm/attach/refusals.h"
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/hotspot/java_command.h"
 #include "jvm/hotspot/legibility.h"

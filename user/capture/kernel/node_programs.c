@@ -17,7 +17,7 @@
 #include "capture/kernel/load.h"
 #include "capture/kernel/privilege.h"
 #include "capture/kernel/programs.h"
-#include "jvm/attach/task_facts.h"
+#include "jvm/attach/readiness.h"
 #include "proc/mem.h"
 #include "proc/rights.h"
 

@@ -56,7 +56,7 @@ struct remote_fds {
 struct remote_fds node_programs_remote(const struct node_programs *n);
 
 /*
- * Loaded with only_facts: opens an iterator for jvm/attach/task_facts.h. Returns its descriptor or
+ * Loaded with only_facts: opens an iterator for jvm/attach/readiness.h. Returns its descriptor or
  * a negative errno.
  */
 int node_programs_facts(struct node_programs *n);
@@ -86,7 +86,7 @@ void remote_close(struct remote *r);
 struct remote *remote_alone(void);
 
 /*
- * Provides jvm/attach/task_facts.h with iterators over all threads: from now on attaches read facts
+ * Provides jvm/attach/readiness.h with iterators over all threads: from now on attaches read facts
  * of the kernel. The program for it is loaded at the first attach,
  * if the rights suffice, and kept.
  */

@@ -19,7 +19,7 @@
 #include "jvm/agent/turns.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/attach/job.h"
-#include "jvm/attach/refusals.h"
+#include "jvm/attach/readiness.h"
 #include "proc/status.h"
 
 #define YOUNG_NS        (300 * NS_PER_MS) /* a younger JVM is not ready for an agent */

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
-#include "jvm/attach/refusals.h"
+#include "jvm/attach/readiness.h"
 
 /*
  * The pause before the first retry; each further one is twice as long. The last try comes after

@@ -1,14 +1,294 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HotSpot's attach protocol. */
+/* The attach listener of a JVM, its socket, trigger file and signal, and its protocol. */
 #include "jvm/attach/attach.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include "base/auto.h"
 #include "base/time.h"
+#include "jvm/attach/file_label.h"
+#include "jvm/attach/readiness.h"
+
+#define LISTENER_MS  6000 /* from SIGQUIT to the socket; usually 50 ms */
+#define TRIGGER_MODE 0400
+
+/*
+ * Connects to the JVM's socket by a descriptor, which follows no link, and with the JVM's ids,
+ * which its peer check requires. -ENOENT if there is no such socket, -EEXIST if another user made
+ * it, -EADDRINUSE if it belongs to another process.
+ */
+static int connect_listener(struct job *j)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	const struct timeval timeout = { .tv_sec = 2 };
+	struct ucred peer;
+	socklen_t peer_len = sizeof(peer);
+	struct stat st;
+
+	int err = process_root_become(&j->t);
+	if (err)
+		return err;
+	auto_close int file = openat(j->t.tmp_fd, j->socket_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	err = file < 0 ? -errno : 0;
+	if (!err && fstat(file, &st))
+		err = -ENOENT;
+	if (!err && process_root_is_blocked(&j->t, st.st_uid, st.st_mode))
+		err = -EEXIST;
+	if (!err && !S_ISSOCK(st.st_mode))
+		err = -ENOENT;
+	if (!err) {
+		snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d", file);
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+		if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+			err = -errno;
+	}
+	process_root_unbecome(&j->t);
+	/* JVMs of several pid namespaces that share a /tmp use the same socket name. */
+	if (!err && (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_len) ||
+		     peer.pid != j->t.status.pid))
+		err = -EADDRINUSE;
+	return err ? err : take_fd(fd);
+}
+
+/* Waits for the listener after the signal. */
+static int await_listener(struct job *j)
+{
+	u64 end = time_mono_ns() + LISTENER_MS * NS_PER_MS;
+
+	for (useconds_t pause = 1000; time_mono_ns() < end; usleep(pause)) {
+		int fd = connect_listener(j);
+		if (fd >= 0)
+			return fd;
+		if (job_has_ended(j))
+			return -ESRCH;
+		if (pause < 20000)
+			pause *= 2;
+	}
+	return -ETIMEDOUT;
+}
+
+/* The JVM looks in its working folder before /tmp: another user's file there prevents an attach. */
+static bool is_trigger_blocked(const struct job *j)
+{
+	auto_close int cwd = process_root_open_proc(&j->t, "cwd", O_PATH | O_DIRECTORY);
+	struct stat st;
+
+	return cwd >= 0 && fstatat(cwd, j->trigger_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_uid != j->t.status.euid;
+}
+
+/*
+ * Removes the trigger of an attach that was killed: a JVM whose listener stands needs none. Other
+ * tools make theirs with another mode.
+ */
+static void drop_trigger(const struct job *j)
+{
+	struct stat st;
+
+	if (!fstatat(j->t.tmp_fd, j->trigger_name, &st, AT_SYMLINK_NOFOLLOW) &&
+	    S_ISREG(st.st_mode) && !st.st_size && (st.st_mode & 07777) == TRIGGER_MODE &&
+	    st.st_uid == j->t.status.euid)
+		process_root_unlink(&j->t, j->trigger_name);
+}
+
+/* With the label of the JVM's own files, if SELinux lets us; or with ours, which it may see, too.
+ */
+static int create_trigger(const struct job *j)
+{
+	bool is_labelled = file_label_begin(&j->t);
+	int fd = process_root_create(&j->t, j->trigger_name, TRIGGER_MODE);
+
+	if (is_labelled)
+		file_label_end();
+	if (is_labelled && (fd == -EACCES || fd == -EPERM))
+		fd = process_root_create(&j->t, j->trigger_name, TRIGGER_MODE);
+	return fd;
+}
+
+/*
+ * Makes the trigger file; without it the signal would cause a thread dump. -ENOTSUP if SELinux
+ * hides it from the JVM.
+ */
+static int make_trigger(struct job *j)
+{
+	struct stat st;
+
+	if (is_trigger_blocked(j))
+		return -EEXIST;
+	int fd = create_trigger(j);
+	if (fd == -EEXIST) { /* another tool is attaching, or died while it did */
+		if (fstatat(j->t.tmp_fd, j->trigger_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(st.st_mode) || st.st_uid != j->t.status.euid)
+			return -EEXIST;
+		return file_label_is_visible(&j->t, j->trigger_name) ? 0 : -ENOTSUP;
+	}
+	if (fd < 0)
+		return fd;
+	int err = fstat(fd, &st) || st.st_uid != j->t.status.euid ? -EPERM : 0;
+	close(fd);
+	if (!err && !file_label_is_visible(&j->t, j->trigger_name))
+		err = -ENOTSUP;
+	if (err)
+		process_root_unlink(&j->t, j->trigger_name);
+	return err;
+}
+
+static int refuse_trigger(struct job *j, int err)
+{
+	str_clear(&j->why);
+	if (err == -EROFS || err == -ENOENT)
+		str_add(&j->why, "its /tmp is read-only, so no JVM tool can attach; mount a "
+				 "writable /tmp");
+	else if (err == -EEXIST)
+		str_addf(&j->why, "another user's %s is in its working folder or /tmp; remove it",
+			 j->trigger_name);
+	else if (err == -EPERM || err == -EACCES)
+		str_add(&j->why, "its user may not write to its /tmp, so no JVM tool can attach; "
+				 "make that writable");
+	else if (err == -ENOTSUP)
+		str_addf(&j->why,
+			 "SELinux hides /tmp/%s from it, which asks it to listen; let sysflame's "
+			 "domain label files (docs/operations.md, \"SELinux\")",
+			 j->trigger_name);
+	else
+		str_addf(&j->why, "nothing can be written to its /tmp (%s)", strerror(-err));
+	return job_conclude(j, INJECT_REFUSED, j->why.at);
+}
+
+/* Uses the JVM's ids: no CAP_KILL is needed. */
+static int send_signal(const struct job *j)
+{
+	int err = process_root_become(&j->t);
+
+	if (err)
+		return err;
+	if (syscall(SYS_pidfd_send_signal, j->t.pidfd, SIGQUIT, NULL, 0))
+		err = -errno;
+	process_root_unbecome(&j->t);
+	return err;
+}
+
+/*
+ * A JVM that is starting, or has a SIGQUIT pending, will be ready. One that does not listen gets a
+ * few tries: JDK 8 does not show whether it has started.
+ */
+static int conclude_readiness(struct job *j, enum readiness ready)
+{
+	if (ready != NOT_YET)
+		return job_conclude(j, INJECT_REFUSED, j->why.at);
+	return job_conclude(j, !strcmp(j->why.at, READINESS_DEAF) ? INJECT_RETRY : INJECT_WAIT,
+			    j->why.at);
+}
+
+static int read_code(struct job *j, struct mappings *code)
+{
+	int err = mappings_read(j->t.status.pid, true, code);
+
+	if (process_root_become_if_denied(&j->t, err)) {
+		err = mappings_read(j->t.status.pid, true, code);
+		process_root_unbecome(&j->t);
+	}
+	return err;
+}
+
+/* The last checks. Nothing that takes time is between the facts and the signal. */
+static enum readiness check_handler(struct job *j)
+{
+	struct mappings code = { 0 };
+	int err = read_code(j, &code);
+	/* The trigger took some time. */
+	enum readiness ready = readiness_for_signal(&j->t, j->handles_quit, &j->why);
+
+	job_read_facts(j);
+	if (ready == READY && err) {
+		str_clear(&j->why);
+		str_addf(&j->why, "its mappings cannot be read (%s)", strerror(-err));
+		ready = NEVER;
+	}
+	if (ready == READY)
+		ready = readiness_of_handler(&j->facts, &code, &j->why);
+	if (ready == READY && !task_facts_allow(&j->facts, j->t.status.pid, true, &j->why))
+		ready = NEVER;
+	mappings_fini(&code);
+	return ready;
+}
+
+static int wake_listener(struct job *j)
+{
+	if (j->is_early) /* its flags could not be read yet */
+		return job_conclude(j, INJECT_WAIT, JOB_STILL_STARTING);
+	if (j->is_reduced) /* the signal is for a handler in Java */
+		return job_conclude(j, INJECT_REFUSED, READINESS_DEAF);
+	enum readiness ready = readiness_for_signal(&j->t, j->handles_quit, &j->why);
+	if (ready != READY)
+		return conclude_readiness(j, ready);
+	if (!j->order->may_signal)
+		return job_conclude(
+			j, INJECT_RETRY,
+			"it did not react to a SIGQUIT and gets only one; find out why it "
+			"is so busy");
+	int err = make_trigger(j);
+	if (err)
+		return refuse_trigger(j, err);
+	ready = check_handler(j);
+	if (ready != READY) {
+		process_root_unlink(&j->t, j->trigger_name);
+		return conclude_readiness(j, ready);
+	}
+	err = send_signal(j);
+	j->result.was_signalled = j->result.is_lasting = !err;
+	int fd = err ? err : await_listener(j);
+	process_root_unlink(&j->t, j->trigger_name);
+	if (fd == -ESRCH)
+		return job_conclude(j, INJECT_REFUSED, "it has ended");
+	if (fd < 0)
+		return job_conclude(
+			j, INJECT_RETRY,
+			"its attach listener did not start in time; try when it is less busy");
+	return fd;
+}
+
+int listener_reach(struct job *j)
+{
+	int fd = connect_listener(j);
+
+	j->result.is_lasting |= fd >= 0;
+	if (fd >= 0) {
+		drop_trigger(j);
+		return fd;
+	}
+	if (fd == -EPERM || fd == -EACCES)
+		return job_explain(j, fd);
+	if (fd == -EEXIST) {
+		str_clear(&j->why);
+		str_addf(&j->why, "the %s in its /tmp belongs to another user; remove it",
+			 j->socket_name);
+		return job_conclude(j, INJECT_REFUSED, j->why.at);
+	}
+	if (fd == -EADDRINUSE)
+		return job_conclude(
+			j, INJECT_REFUSED,
+			"another JVM with the same PID in its own container shares its /tmp; "
+			"give each a /tmp of its own");
+	if (j->order->command != INJECT_START)
+		return job_conclude(
+			j, INJECT_REFUSED,
+			"its attach listener is gone; its session ends by itself within a minute");
+	/* -ECONNREFUSED: a socket left by a killed JVM with this PID. */
+	return wake_listener(j);
+}
 
 #define REPLY_MAX (64 * 1024)
 

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "base/types.h"
+#include "jvm/attach/job.h"
 
 #define ATTACH_ARGUMENT_MAX 1024 /* the JVM closes the connection on a longer one */
 
@@ -28,3 +29,9 @@ enum attach_verdict attach_load_reply(const char *reply, size_t len, struct str 
  * connection. Waits at most timeout_ms. Returns 0, -ETIMEDOUT, or the socket's error.
  */
 int attach_talk(int fd, const struct str *request, int timeout_ms, struct str *reply);
+
+/*
+ * Connects to the listener, and starts it first if the command permits that. Returns a connected
+ * socket, or -1 after a conclusion.
+ */
+int listener_reach(struct job *j);

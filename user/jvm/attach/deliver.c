@@ -1,29 +1,217 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes our agent's file visible to a target. */
+/* Makes our agent's file visible to a target, and removes what killed attaches have left. */
 #include "jvm/attach/deliver.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/dict.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/types.h"
 #include "jvm/attach/agent_file.h"
-#include "jvm/attach/leftover.h"
-#include "jvm/attach/private_file.h"
 #include "jvmmap/wire.h"
 #include "proc/rights.h"
+#include "proc/target_file.h"
+
+#define PREFIX  ".jvmmap-"
+#define SUFFIX  ".so"
+#define OLD_AGE 60 /* s; an attach is aborted after 15 */
+
+/* The name of the file with these 32 hexadecimal digits: a digest of the agent, or a nonce. */
+static void leftover_name(const char *digits, char out[64])
+{
+	snprintf(out, 64, PREFIX "%s" SUFFIX, digits);
+}
+
+/* Whether it is such a name. Only sysflame makes them. */
+static bool leftover_is_name(const char *name)
+{
+	const size_t prefix = strlen(PREFIX);
+
+	return !strncmp(name, PREFIX, prefix) &&
+	       strspn(name + prefix, "0123456789abcdef") == WIRE_NONCE_LEN &&
+	       !strcmp(name + prefix + WIRE_NONCE_LEN, SUFFIX);
+}
+
+/*
+ * Makes an empty file in the target's /tmp and locks it until the descriptor is closed everywhere.
+ * Without locks in that file system it becomes a leftover after a minute. -EEXIST if the name is
+ * taken.
+ */
+static int leftover_create(const struct process_root *t, const char *name)
+{
+	auto_close int fd = process_root_create(t, name, 0500);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	/* Between both calls another attach may take it for a leftover. It then holds the lock. */
+	if ((flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) || fstat(fd, &st) ||
+	    !st.st_nlink)
+		return -EEXIST;
+	return take_fd(fd);
+}
+
+/* In another mount namespace, removing the file also removes the mount. */
+static void unmount(const struct process_root *t, const char *name)
+{
+	char path[32 + NAME_MAX];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", t->tmp_fd, name);
+	if (t->mnt_fd < 0)
+		umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW);
+}
+
+/* Removes our file, and a mount over it that we could not take off. */
+static void leftover_remove(const struct process_root *t, const char *name)
+{
+	unmount(t, name);
+	process_root_unlink(t, name);
+}
+
+/* The file as the target can read it; of a mount, the file that is mounted. */
+static int open_file(const struct process_root *t, const char *name)
+{
+	const struct target_root tmp = { t->tmp_fd, 0, 0 };
+
+	if (process_root_become(t))
+		return -EPERM;
+	int fd = target_file_open_unlinked(&tmp, name);
+	process_root_unbecome(t);
+	return fd;
+}
+
+/* Whoever can read the file can hold a lock on it, but not for longer than OLD_AGE. */
+static bool is_free(int fd, const struct stat *st)
+{
+	return !flock(fd, LOCK_EX | LOCK_NB) || time(NULL) - st->st_ctime >= OLD_AGE;
+}
+
+/* The lock keeps others from removing it meanwhile, and a new attach from using its name. */
+static void remove_if_free(const struct process_root *t, const char *name)
+{
+	auto_close int fd = open_file(t, name);
+	struct stat st, now;
+
+	if (fd >= 0 && !fstat(fd, &st) && is_free(fd, &st) &&
+	    !fstatat(t->tmp_fd, name, &now, AT_SYMLINK_NOFOLLOW) && st.st_dev == now.st_dev &&
+	    st.st_ino == now.st_ino)
+		leftover_remove(t, name);
+}
+
+void leftovers_remove(const struct process_root *t)
+{
+	int fd = openat(t->tmp_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_closedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *e; (e = readdir(dir));)
+		if (leftover_is_name(e->d_name))
+			remove_if_free(t, e->d_name);
+}
+
+#define NAME  "agent"
+#define MODE  0555
+#define PLACE "/proc" /* any folder: only this child sees what is mounted there */
+
+static int make_file_system(void)
+{
+	auto_close int fs = fsopen("tmpfs", FSOPEN_CLOEXEC);
+
+	if (fs < 0 || fsconfig(fs, FSCONFIG_SET_STRING, "size", "8m", 0) ||
+	    fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0755", 0) ||
+	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		return -errno;
+	int mount_fd = fsmount(fs, FSMOUNT_CLOEXEC, 0);
+	return mount_fd < 0 ? -errno : mount_fd;
+}
+
+/* The lock lasts as long as this process. */
+static int lock_file(int folder)
+{
+	auto_close int fd = openat(folder, NAME, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
+		return -errno;
+	take_fd(fd);
+	return 0;
+}
+
+/* Whether the file is ours, cannot be written by others, and holds these bytes. */
+static bool is_right(int fd, const char *bytes, size_t len)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1 ||
+	    (st.st_mode & 07777) != MODE || (size_t)st.st_size != len)
+		return false;
+	void *at = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
+	bool is_same = at != MAP_FAILED && !memcmp(at, bytes, len);
+	if (at != MAP_FAILED)
+		munmap(at, len);
+	return is_same;
+}
+
+static int write_file(int folder, const char *bytes, size_t len)
+{
+	auto_close int fd = openat(folder, NAME, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, MODE);
+
+	if (fd < 0 || fchmod(fd, MODE))
+		return -errno;
+	for (size_t done = 0; done < len;) {
+		ssize_t put = write(fd, bytes + done, len - done);
+		if (put <= 0)
+			return put < 0 ? -errno : -EIO;
+		done += (size_t)put;
+	}
+	return is_right(fd, bytes, len) ? 0 : -EBADMSG;
+}
+
+/*
+ * Makes the file, checks it, and returns a descriptor of a read-only mount of it that is not yet
+ * attached anywhere; or a negative errno. Locks the file (flock) for as long as the caller lives.
+ * Leaves the caller in another mount namespace: it runs in a child without threads. Needs
+ * CAP_SYS_ADMIN and Linux 5.12.
+ */
+static int private_file_mount(const char *bytes, size_t len)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+					       MOUNT_ATTR_NODEV };
+	auto_close int all = make_file_system();
+
+	int err = all < 0 ? all : write_file(all, bytes, len) ?: lock_file(all);
+	if (err)
+		return err;
+	/* Before Linux 6.15 only an attached mount can be cloned. */
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    move_mount(all, "", AT_FDCWD, PLACE, MOVE_MOUNT_F_EMPTY_PATH))
+		return -errno;
+	auto_close int tree = open_tree(all, NAME, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)))
+		return -errno;
+	return take_fd(tree);
+}
 
 struct agent_bytes {
 	char *at;

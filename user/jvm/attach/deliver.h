@@ -26,7 +26,7 @@ struct delivery {
 	char name[64];                /* of our file in its /tmp; "" if none */
 	pid_t mounter;                /* holds the mount until hold_fd is closed; 0: none */
 	int hold_fd;
-	int lock_fd; /* keeps others from removing the file (leftover.h) */
+	int lock_fd; /* keeps others from removing the file */
 };
 
 /* Returns 0, or a negative errno with "reason; what to do" in `why` if no way works. */
@@ -46,3 +46,10 @@ void delivery_path_of(const char *nonce, char out[DELIVERY_PATH_MAX]);
 
 /* Whether a target's path, as in struct delivery, is that of a file that was put into its /tmp. */
 bool delivery_is_path(const char *path);
+
+/*
+ * Files that an attach leaves in a target's /tmp if all its processes are killed. An attach locks
+ * its file (flock) as long as one of its processes lives. A file whose lock is free is a leftover.
+ * Removes all of them.
+ */
+void leftovers_remove(const struct process_root *t);

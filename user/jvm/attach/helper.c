@@ -17,7 +17,7 @@
 #include "base/auto.h"
 #include "base/signals.h"
 #include "jvm/attach/agent_file.h"
-#include "jvm/attach/inject_message.h"
+#include "jvm/attach/inject.h"
 #include "jvm/attach/injector.h"
 #include "proc/open_request.h"
 #include "proc/rights.h"
@@ -29,7 +29,7 @@
 #define READY_MS     2000
 #define ENDING_MS    200
 #define SOCK         3 /* of the helper and of each child */
-#define FACTS        4 /* of a child that attaches: see task_facts.h */
+#define FACTS        4 /* of a child that attaches: see readiness.h */
 
 struct helper {
 	pid_t pid;

@@ -25,7 +25,7 @@ void helper_free(struct helper *h);
 bool helper_has_ended(struct helper *h);
 
 /*
- * Forks a child for the order. The socket fds[0] gets its messages (inject_message.h). fds[1] is of
+ * Forks a child for the order. The socket fds[0] gets its messages (inject.h). fds[1] is of
  * task_facts_open; -1: none. Both stay the caller's. *number names the child. Never blocks. -EPIPE
  * if the helper was killed, -EAGAIN if it does not answer.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders and results of attaches as messages. */
-#include "jvm/attach/inject_message.h"
+/* Orders and results of attaches as messages. Part of jvm/attach/inject.h. */
+#include "jvm/attach/inject.h"
 
 #include <errno.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 void injector_prepare(void);
 
 /*
- * Executes the order, sends one result (inject_message.h) to `fd` and returns the exit status.
+ * Executes the order, sends one result (inject.h) to `fd` and returns the exit status.
  * `facts_fd`, of task_facts_open, is closed; -1: none.
  */
 int injector_run(const struct inject_order *order, int fd, int facts_fd);

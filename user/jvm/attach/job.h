@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "jvm/attach/inject.h"
-#include "jvm/attach/task_facts.h"
+#include "jvm/attach/readiness.h"
 #include "jvm/process/process_root.h"
 
 struct job {
@@ -14,7 +14,7 @@ struct job {
 	struct str why;
 	int fd; /* to the process that ordered it; -1 if it no longer matters */
 	char socket_name[32], trigger_name[32];
-	int facts_fd; /* iterator of task_facts.h, not yet read; -1: none */
+	int facts_fd; /* iterator of task_facts_open, not yet read; -1: none */
 	struct process_facts facts;
 	bool is_early;     /* the VM's tables are not readable yet */
 	bool is_silent;    /* its memory did not arrive */
