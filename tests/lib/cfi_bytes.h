@@ -6,7 +6,6 @@
 
 #include "test.h"
 
-#include "elf/cfi_input.h"
 #include "elf/rows.h"
 
 #define TEST_BASE  0x400000u

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "elf/go_cfi.h"
 #include "elf/gopclntab.h"
 #include "elf/symbols.h"
 #include "go_program.h"

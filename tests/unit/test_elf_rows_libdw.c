@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "elf/cfi_input.h"
 #include "elf/elf.h"
 #include "elf/rows.h"
 

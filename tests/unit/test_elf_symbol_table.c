@@ -7,7 +7,7 @@
 #include <link.h>
 #include <unistd.h>
 
-#include "elf/symbol_table.h"
+#include "elf/functions.h"
 
 static volatile int a_variable_with_this_name __attribute__((used)) = 7;
 

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/vec.h"
 #include "elf/debugfile.h"
-#include "elf/eh_starts.h"
+#include "elf/functions.h"
 #include "elf/symbols.h"
 
 struct truth {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads DWARF's little-endian numbers from untrusted bytes. Past the end every read gives 0 and
- * sets `is_bad`. A parser therefore checks `is_bad` only once for a whole structure.
+ * Reads DWARF's little-endian numbers, and pointers of .eh_frame, from untrusted bytes. Past the
+ * end every read gives 0 and sets `is_bad`. A parser therefore checks `is_bad` only once for a
+ * whole structure.
  */
 #pragma once
 
@@ -74,3 +75,20 @@ static inline s64 cursor_sleb(struct cursor *c)
 		return (s64)value;
 	}
 }
+
+/* Pointers of .eh_frame; DW_EH_PE_* of LSB Core, "DWARF Exception Header Encoding". */
+#define POINTER_ABSOLUTE    0x00
+#define POINTER_PC_RELATIVE 0x10 /* a bit */
+#define POINTER_OMITTED     0xff
+
+/*
+ * Reads a pointer that lies at `at_vaddr`. Returns false if it is cut off or neither absolute nor
+ * pc-relative.
+ */
+bool pointer_read(struct cursor *c, u8 encoding, u64 at_vaddr, u64 *out);
+
+/* Reads a number in the format of a pointer, such as the length behind it. */
+bool pointer_read_number(struct cursor *c, u8 encoding, u64 *out);
+
+/* Skips a pointer. Returns false if its length is unknown. */
+bool pointer_skip(struct cursor *c, u8 encoding);

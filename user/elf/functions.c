@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds where a function begins in a file, by its name. */
+/* Finds where functions begin in a file, by name or by .eh_frame, and reads symbol tables. */
 #include "elf/functions.h"
 
 #include <ctype.h>
@@ -11,7 +11,120 @@
 #include "base/auto.h"
 #include "elf/debugfile.h"
 #include "elf/gopclntab.h"
-#include "elf/symbol_table.h"
+
+/* DWARF pointer encodings: the base in the high half, the format in the low half. */
+#define ENC_SDATA4  0x0b
+#define ENC_UDATA4  0x03
+#define ENC_PCREL   0x10
+#define ENC_DATAREL 0x30
+
+#define CHUNK_NR 1024
+
+struct header {
+	u8 version, frame_enc, count_enc, table_enc;
+	u32 frame, nr;
+};
+
+struct entry {
+	s32 start, fde;
+};
+
+static const struct elf_segment *find_segment(const struct elf *e)
+{
+	size_t nr;
+	const struct elf_segment *segments = elf_segments(e, &nr);
+
+	for (size_t i = 0; i < nr; i++)
+		if (segments[i].type == PT_GNU_EH_FRAME)
+			return &segments[i];
+	return NULL;
+}
+
+void eh_starts_each(const struct elf *e, eh_start_visit *visit, void *arg)
+{
+	const struct elf_segment *p = find_segment(e);
+	struct entry chunk[CHUNK_NR];
+	struct header h;
+
+	if (!p || p->filesz < sizeof(h) || elf_read_at(e, p->file_off, &h, sizeof(h)))
+		return;
+	if (h.version != 1 || h.frame_enc != (ENC_PCREL | ENC_SDATA4) ||
+	    h.count_enc != ENC_UDATA4 || h.table_enc != (ENC_DATAREL | ENC_SDATA4))
+		return;
+	u64 room = (p->filesz - sizeof(h)) / sizeof(struct entry);
+	u64 nr = h.nr < room ? h.nr : room;
+	if (nr > EH_STARTS_MAX)
+		return;
+	for (u64 i = 0; i < nr;) {
+		size_t some = nr - i < CHUNK_NR ? nr - i : CHUNK_NR;
+		u64 off = p->file_off + sizeof(h) + i * sizeof(struct entry);
+		if (elf_read_at(e, off, chunk, some * sizeof(struct entry)))
+			return;
+		for (size_t k = 0; k < some; k++)
+			if (!visit(arg, p->vaddr + (u64)(s64)chunk[k].start))
+				return;
+		i += some;
+	}
+}
+
+/* Of symbols, and again of their names: a worker has room for both. */
+#define TABLE_BYTES_MAX (112u << 20)
+
+int symbol_table_each(const struct elf *e, const char *table, symbol_fn visit, void *ctx)
+{
+	const struct elf_section *found = elf_section_find(e, table);
+	size_t nr_sections, len, names_len;
+	const struct elf_section *sections = elf_sections(e, &nr_sections);
+
+	if (!elf_is_64(e))
+		return -ENOEXEC;
+	if (!found || found->type == SHT_NOBITS)
+		return 0;
+	if (found->link >= nr_sections)
+		return -EBADMSG;
+	auto_free void *symbols = NULL, *names = NULL;
+	int err = elf_section_read(e, found, TABLE_BYTES_MAX, &symbols, &len)
+			  ?: elf_section_read(e, &sections[found->link], TABLE_BYTES_MAX, &names,
+					      &names_len);
+	if (err)
+		return err;
+	if (!names_len || ((char *)names)[names_len - 1])
+		return -EBADMSG;
+	for (size_t i = 0; i < len / sizeof(Elf64_Sym); i++) {
+		Elf64_Sym symbol;
+		memcpy(&symbol, (Elf64_Sym *)symbols + i, sizeof(symbol));
+		if (symbol.st_name < names_len)
+			visit(ctx, &symbol, (char *)names + symbol.st_name);
+	}
+	return 0;
+}
+
+struct variable {
+	const char *name;
+	u64 vaddr; /* 0: not found */
+};
+
+static void take_variable(void *ctx, const Elf64_Sym *symbol, const char *name)
+{
+	struct variable *v = ctx;
+
+	if (ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && symbol->st_shndx != SHN_UNDEF &&
+	    !strcmp(name, v->name))
+		v->vaddr = symbol->st_value;
+}
+
+int symbol_table_find_variable(const struct elf *e, const char *name, u64 *vaddr)
+{
+	struct variable v = { .name = name };
+	int err = symbol_table_each(e, ".symtab", take_variable, &v);
+
+	if (err)
+		return err;
+	if (!v.vaddr)
+		return -ENOENT;
+	*vaddr = v.vaddr;
+	return 0;
+}
 
 struct search {
 	const struct elf *elf, *symbols; /* the same file, or `symbols` is its debug file */

@@ -60,3 +60,12 @@ typedef bool go_frame_size_visit(void *arg, u64 start, u64 end, s32 bytes);
  */
 bool gopclntab_frame_sizes(const struct gopclntab *t, const struct go_function *f,
 			   go_frame_size_visit *visit, void *arg);
+
+/*
+ * Call frame information of a Go program whose .debug_frame was stripped, made from the frame sizes
+ * in its .gopclntab. Go's linker makes .debug_frame from the same numbers
+ * (src/cmd/link/internal/ld/dwarf.go, writeframes). *out gets the bytes of a .debug_frame, which
+ * the caller frees. Functions whose frame sizes are damaged are left out. Errors are those of
+ * gopclntab_read; -EFBIG also for more than CFI_SECTION_MAX bytes.
+ */
+int go_cfi_make(const struct elf *e, void **out, size_t *len);

@@ -10,8 +10,8 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "elf/eh_starts.h"
 #include "elf/elf.h"
+#include "elf/functions.h"
 
 #define FUNCTION_MAX (4u << 20) /* bytes from the function's start to the offset */
 #define ARM64_BYTES  4

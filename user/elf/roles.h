@@ -22,7 +22,7 @@ typedef void role_visit(void *arg, u64 vaddr, u32 size, const char *name);
 
 /*
  * Visits the functions that it finds. `starts`: the first addresses of functions, ascending
- * (elf/eh_starts.h).
+ * (elf/functions.h).
  */
 void roles_each(const struct elf *e, const struct role_anchors *anchors, const u64 *starts,
 		size_t nr_starts, role_visit *visit, void *arg);

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "elf/debugfile.h"
-#include "elf/symbol_table.h"
+#include "elf/functions.h"
 #include "proc/target_file.h"
 
 /* A JVM has some thousand mappings. A hostile process must not delay others. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pointers of .eh_frame. */
-#include "elf/pointer.h"
+#include "elf/cursor.h"
 
 /* Encodings of pointers; LSB Core, "DWARF Exception Header Encoding". */
 enum {
