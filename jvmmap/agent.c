@@ -11,12 +11,63 @@
 #include "jvmmap/hook.h"
 #include "jvmmap/hooks.h"
 #include "jvmmap/methods.h"
-#include "jvmmap/refs.h"
-#include "jvmmap/sessions.h"
+#include "jvmmap/session.h"
 #include "jvmmap/sys.h"
-#include "jvmmap/watch.h"
 #include "jvmmap/wire.h"
 #include "jvmmap/wire_records.h"
+
+#define TURN_MS     1000
+#define THREAD_NAME "sysflame"
+
+struct watch {
+	JavaVM *vm;
+	int (*turn)(JavaVM *vm);
+};
+
+static struct watch watch; /* of the only thread */
+
+/* In native state while it sleeps: it delays no safepoint. */
+static void JNICALL run(jvmtiEnv *env, JNIEnv *jni, void *arg)
+{
+	do
+		sys_sleep_ms(TURN_MS);
+	while (watch.turn(watch.vm));
+}
+
+/* NULL with an exception pending if there is no memory. */
+static jobject make_thread(JNIEnv *jni)
+{
+	jclass class = (*jni)->FindClass(jni, "java/lang/Thread");
+	jmethodID make =
+		class ? (*jni)->GetMethodID(jni, class, "<init>", "(Ljava/lang/String;)V") : NULL;
+	jstring name = make ? (*jni)->NewStringUTF(jni, THREAD_NAME) : NULL;
+
+	return name ? (*jni)->NewObject(jni, class, make, name) : NULL;
+}
+
+/*
+ * Starts a daemon thread of the JVM that calls `turn` every second until it returns 0. The thread
+ * is hidden from programs in the JVM. Call it from a thread of the JVM in native state.
+ */
+static jvmtiError watch_start(JavaVM *vm, jvmtiEnv *env, int (*turn)(JavaVM *vm))
+{
+	JNIEnv *jni = NULL;
+
+	if ((*vm)->GetEnv(vm, (void **)&jni, JNI_VERSION_1_6) != JNI_OK)
+		return JVMTI_ERROR_UNATTACHED_THREAD;
+	if ((*jni)->PushLocalFrame(jni, 8))
+		return JVMTI_ERROR_OUT_OF_MEMORY;
+	jobject thread = make_thread(jni);
+	watch = (struct watch){ vm, turn };
+	jvmtiError err = (*jni)->ExceptionCheck(jni) || !thread
+				 ? JVMTI_ERROR_OUT_OF_MEMORY
+				 : (*env)->RunAgentThread(env, thread, run, NULL,
+							  JVMTI_THREAD_NORM_PRIORITY);
+	if ((*jni)->ExceptionCheck(jni))
+		(*jni)->ExceptionClear(jni);
+	(*jni)->PopLocalFrame(jni, NULL);
+	return err;
+}
 
 #define REPLAY_WAIT_MS 500
 #define PAUSE_MAX      32 /* turns of the watch between two attempts to change a class back */
@@ -369,7 +420,7 @@ static int collect_methods(void)
  * readers that have gone and changes their classes back. While a loop runs in such a class, it
  * retries at growing intervals. Returns 0 when all classes are restored.
  */
-static int watch(JavaVM *vm)
+static int watch_turn(JavaVM *vm)
 {
 	lock_changes();
 	collect_methods();
@@ -391,7 +442,7 @@ static void settle_watch(JavaVM *vm)
 	changes.pause = 1;
 	changes.left = 0;
 	if (!changes.is_watched && methods_are_changed())
-		changes.is_watched = !watch_start(vm, agent.env, watch);
+		changes.is_watched = !watch_start(vm, agent.env, watch_turn);
 }
 
 /* The reader may look at any time: each entry that it finds has or had failed. */

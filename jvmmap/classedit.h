@@ -34,7 +34,7 @@ struct editor {
 	uint32_t this_class;
 	uint32_t next_type; /* constant of the class of the next parameter, see classfile.c */
 	uint16_t *at;       /* places of instructions in the changed code, see codehook.c */
-	uint32_t *types;    /* of the variables, see frames.c */
+	uint32_t *types;    /* of the variables, see frames_move */
 	struct class_hook *hook;
 };
 

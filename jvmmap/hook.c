@@ -2,7 +2,7 @@
 /* One kind of event in Java code: its environment, and the names of classes. */
 #include "jvmmap/hook.h"
 
-#include "jvmmap/sessions.h"
+#include "jvmmap/session.h"
 #include "jvmmap/sys.h"
 
 #define KNOWN_CLASSES 4096 /* a power of two */

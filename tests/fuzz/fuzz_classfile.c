@@ -7,9 +7,7 @@
 #include "jvmmap/bytecode.c"
 #include "jvmmap/classedit.c"
 #include "jvmmap/classfile.c"
-#include "jvmmap/code.c"
 #include "jvmmap/codehook.c"
-#include "jvmmap/frames.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

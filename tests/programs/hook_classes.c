@@ -16,9 +16,7 @@
 #include "jvmmap/bytecode.c"
 #include "jvmmap/classedit.c"
 #include "jvmmap/classfile.c"
-#include "jvmmap/code.c"
 #include "jvmmap/codehook.c"
-#include "jvmmap/frames.c"
 
 #define METHODS_MAX 8192
 #define FILE_MAX    (16 << 20)

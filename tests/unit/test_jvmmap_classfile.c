@@ -7,9 +7,7 @@
 #include "jvmmap/bytecode.c"
 #include "jvmmap/classedit.c"
 #include "jvmmap/classfile.c"
-#include "jvmmap/code.c"
 #include "jvmmap/codehook.c"
-#include "jvmmap/frames.c"
 
 #define ROOM         (1 << 19)
 #define OWN          10 /* constants of the class */
