@@ -14,7 +14,6 @@
 #include "base/utf8.h"
 #include "jvm/attach/readiness.h"
 #include "jvm/hotspot/hotspot.h"
-#include "jvm/hotspot/java_command.h"
 #include "jvm/hotspot/legibility.h"
 #include "jvm/process/main_class.h"
 #include "jvm/process/process_root.h"

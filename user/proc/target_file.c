@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens files that a process chose: by their paths, as mapped files, and debug files for workers.
- */
+/* Opens files that a process chose: by path or as mapped, and debug files for workers. */
 #include "proc/target_file.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns the addresses of a stack into named frames. */
+/* Turns the addresses of a stack into named frames; drops those of the agent and the JVM. */
 #include "sym/symbolize.h"
 
 #include <errno.h>
@@ -19,9 +19,44 @@
 #include "sym/agree.h"
 #include "sym/frame_cache.h"
 #include "sym/kernel.h"
-#include "sym/kernel_names.h"
 #include "sym/native.h"
-#include "sym/plumbing.h"
+
+/* Stubs have no class. Wrappers of native methods have one: they are the called method. */
+static bool is_of_jvm(const struct frames *all, frame_id frame)
+{
+	const struct frame *f = frames_get(all, frame);
+
+	return f->kind == FRAME_JVM || (f->kind == FRAME_STUB && !strchr(f->name, '.'));
+}
+
+/*
+ * Drops the frames between a class and the Java frame that requested the object, from index `first`
+ * on: the agent, libjvm and its stubs. They are always the same and hide the requesting frame.
+ */
+static void plumbing_drop(const struct frames *all, size_t first, frame_list *frames,
+			  unnamed_list *unnamed)
+{
+	size_t end = first, nr;
+
+	while (end < frames->nr && frames_get(all, frames->at[end])->kind == FRAME_NATIVE)
+		end++;
+	size_t agent_end = end;
+	while (end < frames->nr && is_of_jvm(all, frames->at[end]))
+		end++;
+	if (end == frames->nr || end == agent_end)
+		return;
+	nr = end - first;
+	memmove(frames->at + first, frames->at + end, (frames->nr - end) * sizeof(frames->at[0]));
+	frames->nr -= nr;
+	size_t kept = 0;
+	vec_each(u, unnamed) {
+		if (u->at >= first && u->at < end)
+			continue;
+		u->at -= u->at >= end ? nr : 0;
+		unnamed->at[kept++] = *u;
+	}
+	unnamed->nr = kept;
+}
 
 #define NATIVE_BUDGET_BYTES (24 * 1024 * 1024)
 #define KERNEL_FRAMES_MAX   32768
@@ -229,7 +264,7 @@ static enum agent_part agent_part(const char *function)
 	} entries[] = {
 		{ "Agent_OnAttach", AGENT_PART_WORK },
 		{ "Agent_OnLoad", AGENT_PART_WORK },
-		{ "run", AGENT_PART_WORK }, /* the agent's thread, in watch.c */
+		{ "run", AGENT_PART_WORK }, /* the agent's thread */
 		{ "on_load", AGENT_PART_WORK },
 		{ "on_unload", AGENT_PART_WORK },
 		{ "on_code", AGENT_PART_WORK },

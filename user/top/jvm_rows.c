@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "base/utf8.h"
-#include "jvm/hotspot/java_command.h"
+#include "jvm/hotspot/hotspot.h"
 #include "jvm/hotspot/legibility.h"
 #include "jvm/process/javaproc.h"
 #include "jvm/process/main_class.h"

@@ -108,3 +108,13 @@ static inline bool agents_entry_has_ended(const struct agents_entry *e)
 {
 	return agents_process_has_ended(e->id);
 }
+
+/* Adds an unknown user. Valid until the next call for another one. */
+static inline struct agents_user *users_find(struct agents *a, uid_t uid)
+{
+	vec_each(u, &a->users)
+		if (u->uid == uid)
+			return u;
+	vec_push(&a->users, (struct agents_user){ .uid = uid });
+	return &a->users.at[a->users.nr - 1];
+}

@@ -3,7 +3,7 @@
 #include "jvm/agent/budget.h"
 
 #include "base/time.h"
-#include "jvm/agent/users.h"
+#include "jvm/agent/agents_entry.h"
 #include "jvm/hotspot/thread_names.h"
 
 #define TOTAL_BYTES AGENTS_BYTES

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The code at each address of a JVM's code cache over time. */
+/*
+ * The code at each address of a JVM's code cache over time; the classes for which hooks pass
+ * numbers; facts about compiled methods that agents do not report.
+ */
 #include "jvm/agent/codemap.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "jvm/agent/codemap_state.h"
+#include "base/dict.h"
+#include "base/vec.h"
 
 #define PAGE_SHIFT      12
 #define PAGE_CODE_MAX   1024 /* few of these are live: code has at least 16 bytes */
@@ -16,6 +20,76 @@
 #define SWEEP_NAMES_MIN 65536 /* names; the same */
 #define NEW_METHODS_MAX 65536
 #define INLINE_PER_MAX  65536 /* per piece of code */
+
+#define LIVE UINT64_MAX
+
+struct name {
+	const char *class_name, *method, *signature; /* NULL: the number is free */
+	enum frame_kind kind;
+};
+
+struct inline_range {
+	u32 begin_off, end_off;
+	u32 first, nr; /* in `names` of the code */
+};
+
+/* The compiler of the code. */
+enum maker {
+	MAKER_UNREAD, /* its facts were not looked for */
+	MAKER_UNKNOWN,
+	MAKER_C1,
+	MAKER_C2,
+	MAKER_WRAPPER,
+};
+
+struct code {
+	u64 start, end;
+	u64 load_ns, unload_ns; /* [load_ns, unload_ns); LIVE: it exists */
+	u32 name;
+	u32 compile_id; /* 0 if unknown */
+	u32 other_id;   /* compile id of other code that the JVM had at its address; 0 if none */
+	enum maker maker;
+	u32 replay; /* the last replay that reported it */
+	VEC(struct inline_range) ranges;
+	VEC(u32) names;
+};
+
+/* Indices of the code that touches a page, in order of loading. */
+struct page {
+	VEC(u32) code;
+};
+
+/* Classes for which hooks pass numbers. */
+struct classes {
+	struct dict names; /* number -> name in the pool */
+	size_t text_bytes; /* of the names; one with two numbers counts twice */
+};
+
+struct codemap {
+	struct java_names *pool;
+	VEC(struct name) names;
+	VEC(u32) free_names; /* numbers */
+	const u32 *held;     /* codemap_hold */
+	size_t nr_held, sweep_names_at;
+	u32 loading;          /* the name of the code that is being added */
+	struct dict name_ids; /* hash -> index in names; collisions at hash + 1, ... */
+	VEC(struct code) code;
+	VEC(struct page) pages;
+	struct dict page_ids; /* addr >> PAGE_SHIFT -> index in pages, + 1 */
+	struct classes classes, old_classes;
+	VEC(u32) overlaps;    /* scratch */
+	VEC(u64) new_methods; /* addresses of methods compiled since codemap_take_new */
+	size_t nr_gone, nr_ignored, nr_left_out, bytes, clean_at;
+	u64 max_bytes;
+	u64 now_ns, lost_ns;
+	u32 replay;
+	bool is_full; /* full of existing code: new code is ignored */
+};
+
+static inline bool code_is_stub(const struct codemap *map, u32 name)
+{
+	return map->names.at[name].class_name[0] == '\0';
+}
 
 struct codemap *codemap_new(void)
 {
@@ -62,7 +136,7 @@ void codemap_free(struct codemap *map)
 	free(map);
 }
 
-size_t codemap_bytes(const struct codemap *map)
+static size_t bytes_kept(const struct codemap *map)
 {
 	return map->bytes + java_names_bytes(map->pool) + map->names.nr * sizeof(struct name) +
 	       map->free_names.cap * sizeof(u32) + dict_bytes(&map->name_ids) +
@@ -115,7 +189,7 @@ static void keep_classes(const struct classes *c)
 		java_names_keep((const char *)(uintptr_t)slot->value);
 }
 
-void codemap_sweep_texts(struct codemap *map)
+static void sweep_texts(struct codemap *map)
 {
 	for (size_t i = 1; i < map->names.nr; i++) { /* the first one's are not of the pool */
 		const struct name *n = &map->names.at[i];
@@ -148,7 +222,7 @@ static void sweep_names(struct codemap *map)
 			vec_push(&map->free_names, i);
 	}
 	free(is_used);
-	codemap_sweep_texts(map);
+	sweep_texts(map);
 	map->sweep_names_at = 2 * nr_names(map) + SWEEP_NAMES_MIN;
 }
 
@@ -163,7 +237,7 @@ u32 codemap_name(struct codemap *map, enum frame_kind kind, struct code_text cla
 {
 	if (nr_names(map) >= map->sweep_names_at)
 		sweep_names(map);
-	if (codemap_bytes(map) > map->max_bytes) {
+	if (bytes_kept(map) > map->max_bytes) {
 		map->nr_left_out++;
 		return 0;
 	}
@@ -190,7 +264,7 @@ u32 codemap_name(struct codemap *map, enum frame_kind kind, struct code_text cla
 void codemap_limit(struct codemap *map, u64 max_bytes)
 {
 	map->max_bytes = max_bytes < BYTES_MAX ? max_bytes : BYTES_MAX;
-	map->is_full &= codemap_bytes(map) > map->max_bytes / 4 * 3;
+	map->is_full &= bytes_kept(map) > map->max_bytes / 4 * 3;
 }
 
 static const struct page *find_page(const struct codemap *map, u64 addr)
@@ -284,9 +358,9 @@ static bool make_room(struct codemap *map)
 		forget(map, map->now_ns - CODEMAP_HISTORY_NS);
 		map->clean_at = 2 * map->code.nr + CLEAN_MIN;
 	}
-	if (map->is_full || codemap_bytes(map) > map->max_bytes) {
+	if (map->is_full || bytes_kept(map) > map->max_bytes) {
 		forget(map, LIVE);
-		map->is_full = codemap_bytes(map) > map->max_bytes / 4 * 3;
+		map->is_full = bytes_kept(map) > map->max_bytes / 4 * 3;
 	}
 	return !map->is_full;
 }
@@ -385,7 +459,7 @@ bool codemap_load(struct codemap *map, u64 time_ns, u64 addr, u64 size, u32 name
 	return true;
 }
 
-struct code *codemap_live_method(struct codemap *map, u64 addr)
+static struct code *live_method_at(struct codemap *map, u64 addr)
 {
 	const struct page *page = find_page(map, addr);
 
@@ -400,11 +474,11 @@ struct code *codemap_live_method(struct codemap *map, u64 addr)
 void codemap_inline(struct codemap *map, u64 addr, u32 begin_off, u32 end_off, const u32 *names,
 		    u32 nr)
 {
-	struct code *c = codemap_live_method(map, addr);
+	struct code *c = live_method_at(map, addr);
 	u32 last = c && c->ranges.nr ? c->ranges.at[c->ranges.nr - 1].end_off : 0;
 
 	if (!nr || !c || begin_off < last || end_off <= begin_off ||
-	    c->ranges.nr >= INLINE_PER_MAX || codemap_bytes(map) > map->max_bytes)
+	    c->ranges.nr >= INLINE_PER_MAX || bytes_kept(map) > map->max_bytes)
 		return;
 	for (u32 i = 0; i < nr; i++)
 		if (names[i] >= map->names.nr)
@@ -417,7 +491,7 @@ void codemap_inline(struct codemap *map, u64 addr, u32 begin_off, u32 end_off, c
 
 void codemap_unload(struct codemap *map, u64 time_ns, u64 addr)
 {
-	struct code *c = codemap_live_method(map, addr);
+	struct code *c = live_method_at(map, addr);
 
 	if (time_ns > map->now_ns)
 		map->now_ns = time_ns;
@@ -444,7 +518,7 @@ static bool is_after(const struct code *c, u64 time_ns)
 	return c->load_ns > time_ns && c->load_ns - time_ns <= CODEMAP_GRACE_NS;
 }
 
-/* The better match of two, in the order that codemap_code_at states. */
+/* The better match of two, in the order that code_at states. */
 static struct code *better(struct code *a, struct code *b, u64 time_ns)
 {
 	bool a_stood = a->load_ns <= time_ns && time_ns < a->unload_ns;
@@ -462,7 +536,7 @@ static struct code *better(struct code *a, struct code *b, u64 time_ns)
  * because these reports are late. Removed code is no candidate: it was dead before the report of
  * its end, and the report of its successor may not have been read yet.
  */
-struct code *codemap_code_at(const struct codemap *map, u64 pc, u64 time_ns, u32 compile_id)
+static struct code *code_at(const struct codemap *map, u64 pc, u64 time_ns, u32 compile_id)
 {
 	const struct page *page = find_page(map, pc);
 	struct code *best = NULL;
@@ -533,8 +607,7 @@ static struct java_frame frame_of(const struct codemap *map, u32 name, enum fram
 int codemap_find(const struct codemap *map, u64 pc, u64 time_ns, u32 compile_id,
 		 struct java_frame *out, int max)
 {
-	const struct code *c =
-		codemap_code_at(map, pc, time_ns, compile_id & CODEMAP_COMPILE_ID_MASK);
+	const struct code *c = code_at(map, pc, time_ns, compile_id & CODEMAP_COMPILE_ID_MASK);
 	int nr = 0;
 
 	if (!c || max < 1)
@@ -554,7 +627,7 @@ struct codemap_size codemap_size(const struct codemap *map)
 		.nr_gone = map->nr_gone,
 		.nr_ignored = map->nr_ignored,
 		.nr_left_out = map->nr_left_out,
-		.bytes = codemap_bytes(map),
+		.bytes = bytes_kept(map),
 		.nr_names = nr_names(map),
 	};
 }
@@ -568,4 +641,127 @@ void codemap_each(const struct codemap *map,
 		if (c->unload_ns == LIVE)
 			visit(c->start, c->end, &frame, ctx);
 	}
+}
+
+#define YOUNG_SHARE 16 /* of the limit: with more classes, those not used meanwhile are dropped */
+
+static size_t bytes_of(const struct classes *c)
+{
+	return dict_bytes(&c->names) + c->text_bytes;
+}
+
+static void add(struct classes *c, u64 number, const char *name)
+{
+	u64 *place = dict_add(&c->names, number);
+
+	if (!*place)
+		c->text_bytes += strlen(name) + 1;
+	*place = (u64)(uintptr_t)name;
+}
+
+/* Drops the classes that were neither reported nor looked up since the last time. */
+static void age(struct codemap *map)
+{
+	dict_fini(&map->old_classes.names);
+	map->old_classes = map->classes;
+	map->classes = (struct classes){ 0 };
+	sweep_texts(map);
+}
+
+void codemap_class(struct codemap *map, u64 number, struct code_text signature)
+{
+	if (bytes_of(&map->classes) > map->max_bytes / YOUNG_SHARE)
+		age(map);
+	if (bytes_kept(map) > map->max_bytes)
+		map->nr_left_out++;
+	else
+		add(&map->classes, number,
+		    java_names_intern_type(map->pool, signature.at, signature.len));
+}
+
+const char *codemap_find_class(struct codemap *map, u64 number)
+{
+	const u64 *name = dict_find(&map->classes.names, number);
+
+	if (name)
+		return (const char *)(uintptr_t)*name;
+	name = dict_find(&map->old_classes.names, number);
+	if (!name)
+		return NULL;
+	add(&map->classes, number, (const char *)(uintptr_t)*name);
+	return (const char *)(uintptr_t)*name;
+}
+
+size_t codemap_take_new(struct codemap *map, u64 **out)
+{
+	size_t nr = map->new_methods.nr;
+
+	*out = map->new_methods.at;
+	map->new_methods = (typeof(map->new_methods)){ 0 };
+	return nr;
+}
+
+static bool is_unread(const struct codemap *map, const struct code *c)
+{
+	return c->maker == MAKER_UNREAD && c->unload_ns == LIVE && !code_is_stub(map, c->name);
+}
+
+size_t codemap_take_unread(struct codemap *map, u64 **out)
+{
+	VEC(u64) unread = { 0 };
+
+	vec_each(c, &map->code) {
+		if (!is_unread(map, c))
+			continue;
+		c->maker = MAKER_UNKNOWN;
+		vec_push(&unread, c->start);
+	}
+	*out = unread.at;
+	return unread.nr;
+}
+
+/* Hidden classes have a suffix that begins with "/0x" in JVMTI and with "+0x" in the tables. */
+static bool is_same_class(const char *a, const char *b)
+{
+	const char *hidden = strstr(a, "0x");
+	size_t len = hidden ? (size_t)(hidden - a) : 0;
+
+	if (!strcmp(a, b))
+		return true;
+	return len && !strncmp(a, b, len - 1) && b[len - 1] && !strcmp(b + len, hidden);
+}
+
+static bool is_same_name(const struct name *name, const struct code_facts *facts)
+{
+	if (!is_same_class(name->class_name, facts->class_name))
+		return false;
+	/* JVMTI has one jmethodID, and thus one name, for all intrinsics of this class. */
+	if (!strcmp(name->class_name, "java.lang.invoke.MethodHandle"))
+		return true;
+	return !strcmp(name->method, facts->method) && !strcmp(name->signature, facts->signature);
+}
+
+void codemap_report(struct codemap *map, u64 addr, const struct code_facts *facts)
+{
+	struct code *c = live_method_at(map, addr);
+	const struct name *name = c ? &map->names.at[c->name] : NULL;
+
+	if (!c)
+		return;
+	if (!is_same_name(name, facts)) {
+		c->other_id = facts->compile_id & CODEMAP_COMPILE_ID_MASK;
+		return;
+	}
+	c->maker = facts->level > 3 ? MAKER_C2 : facts->level > 0 ? MAKER_C1 : MAKER_WRAPPER;
+	c->compile_id = facts->compile_id & CODEMAP_COMPILE_ID_MASK;
+}
+
+u64 codemap_take_unread_at(struct codemap *map, u64 pc, u64 time_ns, u32 compile_id)
+{
+	struct code *c = code_at(map, pc, time_ns, compile_id & CODEMAP_COMPILE_ID_MASK);
+
+	if (!c || !is_unread(map, c))
+		return 0;
+	c->maker = MAKER_UNKNOWN;
+	return c->start;
 }

@@ -3,7 +3,7 @@
 #include "jvm/agent/turns.h"
 
 #include "base/time.h"
-#include "jvm/agent/users.h"
+#include "jvm/agent/agents_entry.h"
 
 #define PLACES      16
 #define USER_PLACES (PLACES / 4)

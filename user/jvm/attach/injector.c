@@ -20,7 +20,6 @@
 #include "jvm/attach/loaded_agent.h"
 #include "jvm/attach/readiness.h"
 #include "jvm/hotspot/hotspot.h"
-#include "jvm/hotspot/variable.h"
 #include "jvm/process/javaproc.h"
 #include "jvm/process/memfds.h"
 #include "proc/mem.h"

@@ -2,6 +2,7 @@
 /* A HotSpot JVM, read from outside: finds libjvm and reads its build, version and layout. */
 #include "jvm/hotspot/hotspot.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -395,4 +396,43 @@ size_t hotspot_bytes(const struct hotspot *h)
 	       h->classes.cap * sizeof(h->classes.at[0]) +
 	       h->containers.cap * sizeof(h->containers.at[0]) + dict_bytes(&h->by_pc) +
 	       dict_bytes(&h->nmethods) + dict_bytes(&h->by_klass);
+}
+
+u64 hotspot_libjvm(const struct hotspot *h)
+{
+	return h->jvm.image_start;
+}
+
+int hotspot_variable(const struct hotspot *h, u64 vaddr, bool *out)
+{
+	u64 addr = vaddr + h->jvm.bias;
+	u8 value;
+
+	if (addr < h->jvm.data_start || addr >= h->jvm.data_end)
+		return -ERANGE;
+	int err = mem_read(h->jvm.mem, addr, &value, 1);
+	if (err)
+		return err;
+	if (value > 1)
+		return -EBADMSG;
+	*out = value;
+	return 0;
+}
+
+/* Arguments::_java_command; the launcher's option -Dsun.java.command is parsed before the VM
+ * starts. */
+int hotspot_java_command(const struct hotspot *h, char *out, size_t max)
+{
+	u64 at;
+	int err = vm_read_static(&h->jvm, JAVA_COMMAND, &at);
+
+	if (err)
+		return err;
+	*out = '\0';
+	if (!at)
+		return 0;
+	err = mem_read_string(h->jvm.mem, at, out, max);
+	if (err == -ENAMETOOLONG)
+		out[max - 1] = '\0';
+	return err == -ENAMETOOLONG ? 0 : err;
 }

@@ -152,3 +152,18 @@ struct hotspot_thread {
 
 /* The caller frees *out. Returns their number, -ENOENT if this build hides them, or -ESRCH. */
 ssize_t hotspot_threads(struct hotspot *h, struct hotspot_thread **out);
+
+/* The address of the first byte of the JVM's libjvm. */
+u64 hotspot_libjvm(const struct hotspot *h);
+
+/*
+ * The value of a variable of type bool, whose address in the file is `vaddr`. -ERANGE if that is
+ * outside libjvm's variables, -EBADMSG if it is neither true nor false, -EFAULT or -ESRCH.
+ */
+int hotspot_variable(const struct hotspot *h, u64 vaddr, bool *out);
+
+/*
+ * The JVM's property sun.java.command: main class or jar, and arguments, cut to `max` bytes. "" if
+ * no launcher has set it. -ENOENT if this build does not export it; -EAGAIN, -EFAULT or -ESRCH.
+ */
+int hotspot_java_command(const struct hotspot *h, char *out, size_t max);

@@ -5,7 +5,6 @@
 #include "base/dict.h"
 #include "base/vec.h"
 #include "jvm/hotspot/hotspot.h"
-#include "jvm/hotspot/stubs.h"
 #include "jvm/memory/codeheap.h"
 #include "jvm/memory/method.h"
 #include "jvm/memory/unloads.h"
@@ -29,6 +28,21 @@ struct named_pc {
 struct known_class {
 	const char *name; /* in the pool */
 	struct era era;
+};
+
+/* A routine in a blob of many routines (stubs.c). */
+struct stub_routine {
+	u64 start, end;   /* [start, end) */
+	const char *name; /* owned */
+};
+
+typedef VEC(struct stub_routine) stub_routine_list;
+
+struct stub_routines {
+	u64 list;     /* address of the variable StubCodeDesc::_list; 0: not found yet */
+	u32 begin_at; /* offset of StubCodeDesc::_begin */
+	stub_routine_list all;
+	u64 next_read_ns, pause_ns; /* the list grows while the JVM starts */
 };
 
 struct hotspot {
@@ -120,3 +134,14 @@ void hotspot_find_tls(struct hotspot *h);
  * ownership of `m`, also on failure.
  */
 int hotspot_of_memory(struct mem *m, u64 base, struct hotspot **out);
+
+void stub_routines_fini(struct stub_routines *s);
+
+/*
+ * The name of the routine at `pc` in a blob that is not an nmethod; NULL if only the blob's own
+ * name is known. It lives as long as `h`.
+ */
+const char *stubs_find(struct hotspot *h, const struct blob *b, const char *blob_name, u64 pc);
+
+/* Whether a blob of that name holds many routines; its name then names none of them. */
+bool stubs_is_container(const char *blob_name);

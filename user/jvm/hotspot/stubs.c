@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The routines in HotSpot's blobs of many routines. */
-#include "jvm/hotspot/stubs.h"
-
+/*
+ * The routines in HotSpot's blobs of many routines. libjvm lists the routines of its stub
+ * generators as StubCodeDescs (code/stubCodeGenerator.hpp), with name, begin and end. It exports no
+ * pointer to that list; it is found by a search of libjvm's variables. A vtable or itable stub is
+ * recognised by the VtableStub before its code (code/vtableStubs.hpp). Part of
+ * jvm/hotspot/hotspot_private.h.
+ */
 #include <stdlib.h>
 #include <string.h>
 
