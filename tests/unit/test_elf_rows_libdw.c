@@ -135,7 +135,8 @@ static struct unwind_row expected(Dwarf_Frame *frame, bool is_signal)
 		return (struct unwind_row){ .kind = ROW_SP_DEREF,
 					    .cfa_off = (u16)(off / 8),
 					    .fp_off = is_saved ? (s8)(fp_off / 8) : 0 };
-	if (nr == 1 && is_leaf_register(&ops[0], &number, &off) && off % 8 == 0 && off >= 0)
+	if (nr == 1 && is_leaf_register(&ops[0], &number, &off) && off % 8 == 0 && off >= 0 &&
+	    off / 8 <= (s64)ROW_REGISTER_WORDS_MAX)
 		return (struct unwind_row){ .kind = ROW_REGISTER,
 					    .cfa_off = (u16)(number << 12 | off / 8),
 					    .fp_off = is_saved ? (s8)(fp_off / 8) : 0 };
