@@ -8,9 +8,9 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "web/api.h"
-#include "web/fields.h"
 #include "web/keeping.h"
 #include "web/range.h"
+#include "web/request.h"
 #include "web/service.h"
 
 #define NAME_MAX_BYTES 200

@@ -6,8 +6,8 @@
 #include "base/auto.h"
 #include "fleet/selector.h"
 #include "web/api.h"
-#include "web/fields.h"
 #include "web/fleet_requests.h"
+#include "web/request.h"
 #include "web/service.h"
 
 #define HZ_MAX       10000

@@ -7,8 +7,8 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "web/api.h"
-#include "web/fields.h"
 #include "web/keeping.h"
+#include "web/request.h"
 #include "web/service.h"
 
 #define NAME_MAX_BYTES 200

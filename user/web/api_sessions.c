@@ -7,8 +7,8 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "web/api.h"
-#include "web/fields.h"
-#include "web/input.h"
+#include "web/queue.h"
+#include "web/request.h"
 #include "web/service.h"
 #include "web/sessions.h"
 

@@ -27,7 +27,7 @@
 #include "store/store.h"
 #include "web/fleet_connection.h"
 #include "web/fleet_facts.h"
-#include "web/input.h"
+#include "web/queue.h"
 #include "web/range.h"
 #include "web/recorder_link.h"
 #include "web/service.h"

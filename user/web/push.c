@@ -15,7 +15,7 @@
 #include "push/delivery.h"
 #include "push/request.h"
 #include "store/files.h"
-#include "web/input.h"
+#include "web/queue.h"
 #include "web/service.h"
 
 #define FOLDER       "push"

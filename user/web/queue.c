@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "base/vec.h"
+#include "web/jobs.h"
 
 #define WAITING_MAX 24                 /* jobs of requests */
 #define LISTENERS   16                 /* requests that share a job */
@@ -231,4 +232,37 @@ void queue_poll(struct queue *q)
 size_t queue_nr(const struct queue *q)
 {
 	return q->jobs.nr;
+}
+
+void *input_new(const struct input *in)
+{
+	return xmemdup(in, sizeof(*in));
+}
+
+int input_file(const struct input *in, u32 number)
+{
+	switch (in->kind) {
+	case INPUT_PARTS:
+		return in->nr && number >= in->nr
+			       ? -ENOENT
+			       : store_open_part(in->store, in->id, in->first + number);
+	case INPUT_FILE:
+		return number ? -ENOENT : store_open_file(in->store, in->id);
+	case INPUT_SLICES: /* have no numbers, because hours are removed meanwhile */
+		break;
+	}
+	return -ENOENT;
+}
+
+int input_open(void *ctx, u32 place, const char *path)
+{
+	struct input *in = ctx;
+	size_t digits = strspn(path, "0123456789");
+	u32 right = in->kind == INPUT_SLICES ? WEB_PLACE_SLICES : WEB_PLACE_PROFILE;
+
+	if (place != right || !digits || digits > 6 || path[digits])
+		return -EINVAL;
+	if (in->kind == INPUT_SLICES)
+		return store_open_slices(in->store, &in->from_ns, in->to_ns);
+	return input_file(in, (u32)strtoul(path, NULL, 10));
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Jobs for the workers of the web process. A few wait at a time; more are refused. Jobs with the
- * same key are done once, and results that never change are kept for later.
+ * same key are done once, and results that never change are kept for later. Jobs ask for files of
+ * the store (web/jobs.h).
  */
 #pragma once
 
+#include "store/store.h"
 #include "web/jobs.h"
 #include "web/payload.h"
+#include "worker/worker.h"
 
 struct queue;
 
@@ -49,3 +52,26 @@ void queue_poll(struct queue *q);
 
 /* Jobs that are not done. While there are any, queue_poll is to be called every few ms. */
 size_t queue_nr(const struct queue *q);
+
+/* The files of the store that a job asks for. */
+enum input_kind {
+	INPUT_PARTS,  /* of the recording `id`, oldest first */
+	INPUT_FILE,   /* 0 is the profile `id` */
+	INPUT_SLICES, /* files with slices of [from, to), oldest first, each once */
+};
+
+struct input {
+	struct store *store;
+	enum input_kind kind;
+	u64 id, from_ns, to_ns; /* SLICES: `from_ns` moves from file to file */
+	u32 first, nr;          /* PARTS: only [first, first + nr); nr 0: all from `first` on */
+};
+
+/* A copy for job_order.open_ctx. */
+void *input_new(const struct input *in);
+
+/* A worker_open_fn; `ctx` is a struct input. */
+int input_open(void *ctx, u32 place, const char *path);
+
+/* The part or profile with a number, counted from `first`; -ENOENT after the last. */
+int input_file(const struct input *in, u32 number);

@@ -7,7 +7,7 @@
 
 #include "base/auto.h"
 #include "base/time.h"
-#include "web/input.h"
+#include "web/queue.h"
 #include "web/request.h"
 #include "web/service.h"
 

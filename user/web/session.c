@@ -10,8 +10,8 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "web/input.h"
 #include "web/keeping.h"
+#include "web/queue.h"
 #include "web/service.h"
 
 #define JOIN_AT  32           /* parts */

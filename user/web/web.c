@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -15,9 +16,10 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "base/types.h"
 #include "control/channel.h"
 #include "control/handover.h"
-#include "web/confine.h"
+#include "proc/rights.h"
 #include "web/fleet.h"
 #include "web/fleet_requests.h"
 #include "web/push.h"
@@ -25,6 +27,35 @@
 #include "web/service.h"
 #include "web/sessions.h"
 #include "web/sse.h"
+
+/*
+ * No capability and no new privileges; no new process, program, connection or socket of its own;
+ * and, where the kernel has Landlock, no file outside the directory `dir` but those that name users
+ * and the time zone, and those of `fleet_dir`, which may be NULL. Call it after the workers were
+ * started. Logs a missing feature of the kernel. Returns a negative errno if the process would keep
+ * more than that.
+ */
+static int confine(int dir, const char *fleet_dir)
+{
+	/* The C library reads some of these for names and times. */
+	const struct file_grant grants[] = {
+		{ .fd = dir, .writes = true },     { .path = "/etc/passwd" },
+		{ .path = "/etc/nsswitch.conf" },  { .path = "/etc/localtime" },
+		{ .path = "/usr/share/zoneinfo" }, { .path = fleet_dir },
+	};
+	int err = privileges_keep(PRIVILEGED_WEB, 0);
+
+	if (err)
+		return err;
+	if (prctl(PR_SET_DUMPABLE, 0))
+		return -errno;
+	err = file_filter_load(grants, ARRAY_SIZE(grants) - !fleet_dir);
+	if (err == -ENOSYS || err == -EOPNOTSUPP)
+		log_info("the kernel has no Landlock; the web process's user limits its files");
+	else if (err)
+		return err;
+	return call_filter_load(PRIVILEGED_WEB);
+}
 
 #define TICK_MS        1000
 #define RUNS_MS        250 /* while recordings run, or with a fleet */
@@ -365,7 +396,7 @@ static int open_service(struct web *w, const struct web_options *o)
 						  ?: push_new(sv, &sv->push);
 	if (err)
 		return err;
-	err = web_confine(o->dir, o->fleet ? o->fleet->dir : NULL);
+	err = confine(o->dir, o->fleet ? o->fleet->dir : NULL);
 	if (err)
 		log_error("cannot give up rights: %s", strerror(-err));
 	return err;
