@@ -9,10 +9,166 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/dict.h"
 #include "base/time.h"
-#include "profile/framenames.h"
+#include "base/vec.h"
+#include "profile/frame.h"
+#include "profile/method.h"
 #include "profile/pattern.h"
 #include "profile/transform.h"
+
+#define FRAME_NONE UINT32_MAX
+#define ADDED_MAX  (64u << 20) /* bytes of new names, as in the page */
+
+/*
+ * A profile's frames by the names that stacks are written with. Includes the frames that replacing
+ * adds.
+ */
+struct framename {
+	char *own; /* copy of a name that contains ';', with ':' instead, as ';' separates frames;
+		      else NULL */
+	const char *text;
+	frame_id method;    /* one frame that stands for all tiers of the method */
+	frame_id next_same; /* the next frame with the same text, FRAME_NONE at the end */
+	u32 stack;          /* the last marked stack that contains it, and its depth there */
+	u32 depth;
+};
+
+struct framenames {
+	struct frames *frames;
+	VEC(struct framename) all; /* by frame */
+	struct dict by_text;       /* hash -> 1 + first frame of a text; equal hashes probe on */
+	u32 stack;                 /* number of stacks marked so far */
+	u64 added_bytes;           /* bytes of the names that replacing has added */
+};
+
+static u64 hash_text(const char *text)
+{
+	return hash_keyed(text, strlen(text));
+}
+
+/* The place of the first frame with this text. It holds 0 if there is no such frame yet. */
+static u64 *find_text(struct framenames *n, const char *text)
+{
+	u64 key = hash_text(text), *first;
+
+	for (; *(first = dict_add(&n->by_text, key)); key++)
+		if (!strcmp(n->all.at[*first - 1].text, text))
+			break;
+	return first;
+}
+
+static void add_frame(struct framenames *n, frame_id f, frame_id method)
+{
+	const char *name = frames_get(n->frames, f)->name;
+	struct framename new = { .text = name, .method = method, .next_same = FRAME_NONE };
+
+	if (strchr(name, ';')) {
+		new.own = xstrdup(name);
+		for (char *c = new.own; (c = strchr(c, ';'));)
+			*c = ':';
+		new.text = new.own;
+	}
+	vec_push(&n->all, new);
+	u64 *first = find_text(n, new.text);
+	if (*first) {
+		n->all.at[f].next_same = n->all.at[*first - 1].next_same;
+		n->all.at[*first - 1].next_same = f;
+	} else {
+		*first = f + 1;
+	}
+}
+
+static void framenames_init(struct framenames *n, struct frames *frames)
+{
+	frame_id *method_of = frames_methods(frames);
+
+	*n = (struct framenames){ .frames = frames, .stack = 1 };
+	for (frame_id f = 0; f < frames_nr(frames); f++)
+		add_frame(n, f, method_of[f]);
+	free(method_of);
+}
+
+static void framenames_fini(struct framenames *n)
+{
+	vec_each(name, &n->all)
+		free(name->own);
+	vec_fini(&n->all);
+	dict_fini(&n->by_text);
+}
+
+/*
+ * Marks the frames of a stack. framenames_named prefers them until the next call, the deepest one
+ * first.
+ */
+static void framenames_mark_stack(struct framenames *n, const frame_id *frames, u32 nr)
+{
+	n->stack++;
+	for (u32 i = 0; i < nr; i++) {
+		n->all.at[frames[i]].stack = n->stack;
+		n->all.at[frames[i]].depth = i;
+	}
+}
+
+/* Treats all tiers of Java as one kind. */
+static int kind_class(const struct frame *f)
+{
+	return frame_kind_is_java(f->kind) ? FRAME_INTERPRETED : (int)f->kind;
+}
+
+static bool is_alike(const struct frame *a, const struct frame *b)
+{
+	return kind_class(a) == kind_class(b) && !strcmp(a->module, b->module);
+}
+
+/* Whether `a` is the better choice of two frames with the same name. */
+static bool is_better(const struct framenames *n, frame_id a, frame_id b, frame_id like)
+{
+	const struct framename *x = &n->all.at[a], *y = &n->all.at[b];
+	bool x_is_marked = x->stack == n->stack, y_is_marked = y->stack == n->stack;
+
+	if (x_is_marked || y_is_marked)
+		return x_is_marked && (!y_is_marked || x->depth > y->depth);
+
+	const struct frame *f = frames_get(n->frames, a), *g = frames_get(n->frames, b);
+	const struct frame *wanted = like == FRAME_NONE ? NULL : frames_get(n->frames, like);
+	bool f_is_alike = wanted && is_alike(f, wanted), g_is_alike = wanted && is_alike(g, wanted);
+	if (f_is_alike != g_is_alike)
+		return f_is_alike;
+	if (f_is_alike)
+		return f->kind == wanted->kind && g->kind != wanted->kind;
+	int order = kind_class(f) - kind_class(g) ?: strcmp(f->module, g->module);
+	return order < 0 || (order == 0 && f->kind < g->kind);
+}
+
+/*
+ * Returns a frame of that name. It prefers a frame of the marked stack, then one of the kind and
+ * module of `like` (FRAME_NONE: no preference), then any known one, then a new one. Returns
+ * FRAME_NONE if the text is too long for a name, or if the new names take too many bytes.
+ */
+static frame_id framenames_named(struct framenames *n, const char *text, frame_id like)
+{
+	const u64 *first = find_text(n, text);
+
+	if (*first) {
+		frame_id best = (frame_id)*first - 1;
+		for (frame_id f = best; f != FRAME_NONE; f = n->all.at[f].next_same)
+			if (is_better(n, f, best, like))
+				best = f;
+		return best;
+	}
+	size_t len = strlen(text);
+	if (len > FRAME_NAME_MAX || n->added_bytes + len > ADDED_MAX)
+		return FRAME_NONE;
+	n->added_bytes += len;
+	struct frame model = { .module = "", .kind = FRAME_UNKNOWN };
+	if (like != FRAME_NONE)
+		model = *frames_get(n->frames, like);
+	frame_id f = frames_intern(n->frames, model.kind, text, model.module);
+	if (f == n->all.nr)
+		add_frame(n, f, f);
+	return f;
+}
 
 #define DEEPEST   65000 /* frames of a stack after replacing, as in the page */
 #define NODES_MAX (200u << 20)
