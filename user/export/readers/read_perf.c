@@ -8,17 +8,225 @@
  * name. Source: perf-script(1). Part of export/readers/reader.h.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/auto.h"
+#include "base/dict.h"
 #include "base/utf8.h"
+#include "base/vec.h"
 #include "export/interchange/external.h"
 #include "export/readers/line_reader.h"
-#include "export/readers/perf_events.h"
 #include "export/readers/perf_heading.h"
-#include "export/readers/perf_mappings.h"
 #include "profile/java_form.h"
+
+/* Mappings that `perf script --show-mmap-events` prints. */
+struct perf_mapping {
+	u64 start, end, file_off;
+	u32 earlier; /* the process's mapping before, plus one; 0: none */
+};
+
+struct perf_mappings {
+	VEC(struct perf_mapping) all;
+	struct dict last; /* pid -> its last mapping, plus one */
+};
+
+#define MAPPINGS_MAX 1000000
+#define STEPS_MAX    4096 /* a file may have very many mappings of one process */
+
+/* Adds the mapping if the line is its record. */
+static void perf_mappings_add(struct perf_mappings *m, const char *line, size_t len)
+{
+	static const char mark[] = "PERF_RECORD_MMAP";
+	const char *at = memmem(line, len, mark, strlen(mark));
+	unsigned long long start, size, file_off;
+	int pid;
+
+	if (!at || m->all.nr == MAPPINGS_MAX)
+		return;
+	at += strlen(mark);
+	auto_free char *rest = xstrndup(at, (size_t)(line + len - at));
+	const char *fields = rest + (*rest == '2');
+	if (sscanf(fields, " %d/%*d: [%llx(%llx) @ %llx", &pid, &start, &size, &file_off) != 4)
+		return;
+	u64 *last = dict_add(&m->last, (u32)pid);
+	vec_push(&m->all, (struct perf_mapping){ start, start + size, file_off, (u32)*last });
+	*last = m->all.nr;
+}
+
+/* Finds the offset of an address in its file. Returns false if the mapping is not known. */
+static bool perf_mappings_find(const struct perf_mappings *m, u32 pid, u64 address, u64 *offset)
+{
+	const u64 *last = dict_find(&m->last, pid);
+	u64 at = last ? *last : 0;
+
+	for (int i = 0; at && i < STEPS_MAX; i++) {
+		const struct perf_mapping *one = &m->all.at[at - 1];
+		if (address >= one->start && address < one->end) {
+			*offset = address - one->start + one->file_off;
+			return true;
+		}
+		at = one->earlier;
+	}
+	return false;
+}
+
+static void perf_mappings_fini(struct perf_mappings *m)
+{
+	vec_fini(&m->all);
+	dict_fini(&m->last);
+}
+
+struct perf_type {
+	char *event; /* owned, with its modifier: "cycles:u" */
+	bool has_period;
+	bool is_count; /* of the samples, beside the type of their periods */
+};
+
+/*
+ * The types of one file are the last ones of the profile until perf_events_settle. By then it is
+ * known which events differ by their modifier only.
+ */
+struct perf_events {
+	struct profile *p;
+	u32 first; /* the first type of this file */
+	VEC(struct perf_type) types;
+};
+
+static void perf_events_init(struct perf_events *e, struct profile *p)
+{
+	*e = (struct perf_events){ .p = p, .first = (u32)p->types.nr };
+}
+
+static void perf_events_fini(struct perf_events *e)
+{
+	vec_each(t, &e->types)
+		free(t->event);
+	vec_fini(&e->types);
+}
+
+/* The length of the event's name without its modifier: 9 for "cpu-clock:ppp". */
+static size_t len_without_modifier(const char *event)
+{
+	size_t len = strlen(event), at = len;
+
+	while (at > 0 && strchr("ukhpPGHSDIWe", event[at - 1]))
+		at--;
+	return at > 1 && at < len && event[at - 1] == ':' ? at - 1 : len;
+}
+
+/* The unit of the event's periods, as in record. */
+static const char *unit_of(const char *event)
+{
+	static const struct {
+		const char *event, *unit;
+	} all[] = {
+		{ "cpu-clock", "ns" },
+		{ "task-clock", "ns" },
+		{ "page-faults", "faults" },
+		{ "faults", "faults" },
+		{ "minor-faults", "faults" },
+		{ "major-faults", "faults" },
+		{ "alignment-faults", "faults" },
+		{ "emulation-faults", "faults" },
+		{ "context-switches", "switches" },
+		{ "cs", "switches" },
+		{ "cpu-migrations", "migrations" },
+		{ "migrations", "migrations" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (!strcmp(event, all[i].event))
+			return all[i].unit;
+	if (!strncmp(event, "sched:sched_stat_", strlen("sched:sched_stat_")))
+		return "ns"; /* these tracepoints count their delay */
+	return strchr(event, ':') ? "hits" : "events";
+}
+
+static char *type_name(const char *event, size_t len, bool is_count)
+{
+	return xasprintf("%.*s%s", (int)len, event, is_count ? "-samples" : "");
+}
+
+static u32 add_type(struct perf_events *e, const struct perf_type *t)
+{
+	size_t len = len_without_modifier(t->event);
+	auto_free char *base = xstrndup(t->event, len);
+	auto_free char *name = type_name(t->event, strlen(t->event), t->is_count);
+	const char *unit = t->has_period && !t->is_count ? unit_of(base) : "samples";
+
+	vec_push(&e->types, *t);
+	return profile_add_type(e->p, name, unit);
+}
+
+/* The index of a type in the profile, added if missing. */
+static u32 perf_events_find(struct perf_events *e, const char *event, bool has_period,
+			    bool is_count)
+{
+	for (u32 i = 0; i < e->types.nr; i++) {
+		const struct perf_type *t = &e->types.at[i];
+		if (t->has_period == has_period && t->is_count == is_count &&
+		    !strcmp(t->event, event))
+			return e->first + i;
+	}
+	return add_type(e, &(struct perf_type){ xstrdup(event), has_period, is_count });
+}
+
+/* Whether the file has the event with another modifier, too. */
+static bool has_other_modifier(const struct perf_events *e, const char *event, size_t len)
+{
+	vec_each(t, &e->types)
+		if (strcmp(t->event, event) != 0 && len_without_modifier(t->event) == len &&
+		    !strncmp(t->event, event, len))
+			return true;
+	return false;
+}
+
+/* Adds the weights of a type to an earlier one of the same name and unit if there is one. */
+static int join_type(struct perf_events *e, u32 type, struct stack_adder *stacks, struct str *why)
+{
+	const struct value_type *t = &e->p->types.at[type];
+	u32 earlier = profile_find_type(e->p, t->name, t->unit);
+
+	if (earlier == type)
+		return 0;
+	for (size_t i = 0, nr = e->p->weights.nr; i < nr; i++) {
+		const struct weight w = e->p->weights.at[i];
+		int err = w.type == type
+				  ? stack_add(stacks, w.node, w.labels, earlier, (s64)w.value, why)
+				  : 0;
+		if (err)
+			return err;
+	}
+	profile_drop_type(e->p, type);
+	return 0;
+}
+
+/*
+ * Names the types: an event keeps its modifier if another one has the same name without it. Adds
+ * the weights of types that earlier files have, too, to theirs. -EINVAL and a sentence if a sum is
+ * too large.
+ */
+static int perf_events_settle(struct perf_events *e, struct stack_adder *stacks, struct str *why)
+{
+	for (u32 i = 0; i < e->types.nr; i++) {
+		const struct perf_type *t = &e->types.at[i];
+		size_t len = len_without_modifier(t->event);
+		char **name = &e->p->types.at[e->first + i].name;
+		if (len == strlen(t->event) || has_other_modifier(e, t->event, len))
+			continue;
+		free(*name);
+		*name = type_name(t->event, len, t->is_count);
+	}
+	for (u32 i = (u32)e->types.nr; i-- > 0;) {
+		int err = join_type(e, e->first + i, stacks, why);
+		if (err)
+			return err;
+	}
+	return 0;
+}
 
 #define TYPES_MAX       128 /* 64 events: for each the periods and the number of samples */
 #define TOO_MANY_EVENTS "more than 64 events"

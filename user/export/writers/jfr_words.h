@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers and texts of a JFR recording, as export/readers/jfr_number.h reads them. */
+/* Numbers and texts of a JFR recording, as export/readers/jfr_chunk.c reads them. */
 #pragma once
 
 #include <string.h>
