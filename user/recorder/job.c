@@ -12,9 +12,33 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/kernel/privilege.h"
+#include "capture/notes.h"
 #include "capture/recording.h"
-#include "capture/refused.h"
-#include "recorder/part.h"
+#include "control/channel.h"
+#include "export/format/encode.h"
+#include "export/format/envelope.h"
+#include "profile/names.h"
+#include "profile/profile.h"
+#include "recorder/redaction.h"
+
+/*
+ * A profile as a sealed memory file in the format of docs/profile-format.md. Names the frames as
+ * people read them, then redacts them. Returns a descriptor, with *bytes, or a negative errno.
+ */
+static int part_make(struct profile *p, const struct redaction *redaction, u64 *bytes)
+{
+	auto_str struct str body = { 0 }, file = { 0 };
+	u32 nr_nodes;
+
+	profile_name_frames(p, NAMES_SHOWN);
+	redaction_profile(redaction, p);
+	int err = body_encode(p, "sysflame " SYSFLAME_VERSION, &body, &nr_nodes)
+			  ?: envelope_pack(&body, nr_nodes, &file);
+	if (err)
+		return err;
+	*bytes = file.len;
+	return channel_file(file.at, file.len);
+}
 
 #define STATE_EVERY_NS NS_PER_SEC
 #define PART_EVERY_NS  (2 * NS_PER_SEC)
