@@ -253,3 +253,149 @@ void notes_add(const struct recording *r, struct cut *c)
 	note_frames(c);
 	note_unmounted(r, c);
 }
+
+#define NOTES_MAX 20 /* JVMs of one kind of note */
+
+struct late_visit {
+	const struct recording *recording;
+	const struct cut *cut;
+	late_jvm_fn visit;
+	void *ctx;
+};
+
+/* Adds a phrase for each effect of `hooks`, "and" before the last. */
+static void add_effects(struct str *out, u32 hooks)
+{
+	static const struct {
+		enum agent_hook hook;
+		const char *text;
+	} effects[] = {
+		{ AGENT_HOOK_ALLOC, "alloc is counted" },
+		{ AGENT_HOOK_METHOD, "calls of methods are counted" },
+		{ AGENT_HOOK_LOCK, "monitors have a class" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(effects); i++) {
+		if (!(hooks & effects[i].hook))
+			continue;
+		hooks &= ~(u32)effects[i].hook;
+		str_addf(out, "%s%s", !out->len ? "" : hooks ? ", " : " and ", effects[i].text);
+	}
+}
+
+static void visit_late(struct process_id id, u32 hooks, u64 report_ns, void *ctx)
+{
+	const struct late_visit *v = ctx;
+	const struct process *p = processes_find(v->recording->node->processes, id);
+	auto_str struct str effects = { 0 };
+
+	if (report_ns >= v->cut->span.end_ns)
+		return;
+	add_effects(&effects, hooks);
+	const struct late_jvm late = {
+		.pid = id.pid,
+		.comm = p ? p->comm : "java",
+		.effects = effects.at,
+		.since_ns = report_ns - v->cut->span.begin_ns,
+	};
+	v->visit(&late, v->ctx);
+}
+
+void cut_each_late(const struct recording *r, const struct cut *c, late_jvm_fn visit, void *ctx)
+{
+	struct late_visit v = { r, c, visit, ctx };
+
+	agents_each_late(r->node->agents, &r->hooks, c->span.begin_ns, visit_late, &v);
+}
+
+struct late_noting {
+	struct profile *profile;
+	u32 nr;
+};
+
+static void note_late(const struct late_jvm *late, void *ctx)
+{
+	struct late_noting *n = ctx;
+
+	if (n->nr++ >= NOTES_MAX)
+		return;
+	auto_free char *key = xasprintf("late-%d", (int)late->pid);
+	auto_free char *text =
+		xasprintf("ms after the begin the agent in %s-%d reported; %s from then on",
+			  late->comm, (int)late->pid, late->effects);
+	profile_note(n->profile, key, text, late->since_ns / NS_PER_MS);
+}
+
+void late_note(const struct recording *r, struct cut *c)
+{
+	struct late_noting n = { .profile = c->profile };
+
+	cut_each_late(r, c, note_late, &n);
+	if (n.nr > NOTES_MAX)
+		profile_note(n.profile, "late", "more JVMs whose agents reported after the begin",
+			     n.nr - NOTES_MAX);
+}
+
+struct refused_visit {
+	const struct recording *recording;
+	refused_fn visit;
+	void *ctx;
+};
+
+/* Whether the refusal was noted, for a JVM that the recording has sampled; NULL for others. */
+static u64 *find_mark(const struct recording *r, pid_t pid)
+{
+	const struct process *p = processes_newest(r->node->processes, pid);
+
+	return p ? dict_find(&r->jvms_seen, process_id_hash(p->id)) : NULL;
+}
+
+static void visit_agent(pid_t pid, enum agent_state state, const char *reason, void *ctx)
+{
+	const struct refused_visit *v = ctx;
+	const struct process *p = processes_newest(v->recording->node->processes, pid);
+	auto_str struct str comm = { 0 };
+
+	if (state != AGENT_REFUSED || !find_mark(v->recording, pid))
+		return;
+	utf8_clean(&comm, p->comm, PROCESS_COMM_LEN * 3);
+	v->visit(pid, comm.at ?: "java", reason, v->ctx);
+}
+
+void recording_each_refused(const struct recording *r, refused_fn visit, void *ctx)
+{
+	struct refused_visit v = { r, visit, ctx };
+
+	if (r->needs_hooks)
+		agents_each(r->node->agents, visit_agent, &v);
+}
+
+struct refused_noting {
+	struct recording *recording;
+	struct profile *profile;
+	u32 nr;
+};
+
+/* The second in the key keeps recordings of the same process apart when they are merged. */
+static void note_refused(pid_t pid, const char *comm, const char *reason, void *ctx)
+{
+	struct refused_noting *n = ctx;
+	u64 *is_noted = find_mark(n->recording, pid);
+
+	if (*is_noted || n->nr++ >= NOTES_MAX)
+		return;
+	*is_noted = 1;
+	auto_free char *key =
+		xasprintf(NOTE_INCOMPLETE "refused-%d-%llu", (int)pid,
+			  (unsigned long long)(n->profile->start_wall_ns / NS_PER_SEC));
+	auto_free char *text =
+		xasprintf("JVM without the agent, %s-%d: %s", comm, (int)pid, reason);
+	profile_note(n->profile, key, text, 1);
+}
+
+void refused_note(struct recording *r, struct cut *c)
+{
+	struct refused_noting n = { r, c->profile, 0 };
+
+	recording_each_refused(r, note_refused, &n);
+}

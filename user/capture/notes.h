@@ -1,8 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes of a profile on its own quality: samples, losses, frames without names. */
+/*
+ * Notes of a profile on its own quality: samples, losses, frames without names, JVMs whose agents
+ * came late or refused.
+ */
 #pragma once
 
+#include <sys/types.h>
+
+#include "base/types.h"
 #include "capture/recording.h"
 
 /* Adds these notes to the profile of a cut that has ended. */
 void notes_add(const struct recording *r, struct cut *c);
+
+struct cut;
+struct recording;
+
+/* Adds a note for each such JVM to the profile of a cut that has ended. */
+void late_note(const struct recording *r, struct cut *c);
+
+struct cut;
+struct recording;
+
+/* `reason` is "why; what to do" and is valid during the call. */
+typedef void (*refused_fn)(pid_t pid, const char *comm, const char *reason, void *ctx);
+
+/* Visits those that have refused so far and still run. */
+void recording_each_refused(const struct recording *r, refused_fn visit, void *ctx);
+
+/* Adds a note for each to the profile of a cut: once in a recording. */
+void refused_note(struct recording *r, struct cut *c);

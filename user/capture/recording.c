@@ -12,12 +12,10 @@
 #include "base/time.h"
 #include "capture/events/function_window.h"
 #include "capture/kernel/privilege.h"
-#include "capture/late.h"
 #include "capture/notes.h"
 #include "capture/recording_apply.h"
 #include "capture/recording_state.h"
 #include "capture/recording_window.h"
-#include "capture/refused.h"
 
 /* Agents attach in processes of their own while the node's programs are loaded. */
 static void request_agents(struct process *p, void *ctx)
