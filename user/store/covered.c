@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The time that has slices, and why other time has none. Part of store/store_slices.h. */
-#include "store/covered.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
+#include "store/store_state.h"
 
 #define EARLY_NS    (30 * NS_PER_SEC) /* of a reason: it may be noted before the last slice ends */
 #define REASONS_MAX 1000

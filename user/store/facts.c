@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The facts of a profile in a file of lines: KEY LENGTH, then so many bytes. */
-#include "store/facts.h"
-
+/* The facts of a profile in a file of lines: KEY LENGTH, then so many bytes. Part of
+ * store/store_state.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include "base/utf8.h"
 #include "store/files.h"
 #include "store/names.h"
+#include "store/store_state.h"
 
 #define EXTENSION ".facts"
 #define BYTES_MAX (64u << 10)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of recordings that run. Part of store/store.h. */
-#include "store/parts.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,8 +10,8 @@
 #include "base/auto.h"
 #include "store/files.h"
 #include "store/names.h"
-#include "store/profiles.h"
 #include "store/store.h"
+#include "store/store_state.h"
 
 struct range_list {
 	VEC(struct part_range) all;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of profiles and their files. Part of store/store.h. */
-#include "store/profiles.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "store/facts.h"
 #include "store/files.h"
 #include "store/names.h"
 #include "store/store.h"
+#include "store/store_state.h"
 
 #define WORDS_MAX 16
 #define COLUMNS                                                                                    \

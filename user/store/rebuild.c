@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Brings the index in line with the files. */
-#include "store/rebuild.h"
-
+/* Brings the index in line with the files. Part of store/store_state.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "store/facts.h"
 #include "store/files.h"
 #include "store/names.h"
-#include "store/parts.h"
-#include "store/profiles.h"
-#include "store/slices.h"
+#include "store/store_state.h"
 
 #define LOST_INDEX \
 	"the index was lost, so the use of this time is unknown; its ranges can be opened"

@@ -3,10 +3,8 @@
 #include <errno.h>
 
 #include "base/file.h"
-#include "store/covered.h"
 #include "store/files.h"
-#include "store/profiles.h"
-#include "store/slices.h"
+#include "store/store_state.h"
 
 #define SEAL_AFTER_NS (60 * NS_PER_SEC)
 #define SEAL_AGAIN_NS (60 * NS_PER_SEC)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of slices. Part of store/store.h. */
-#include "store/slices.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,10 +11,10 @@
 #include "base/auto.h"
 #include "export/slices/slice_pack.h"
 #include "export/slices/slice_record.h"
-#include "store/covered.h"
 #include "store/files.h"
 #include "store/names.h"
 #include "store/store.h"
+#include "store/store_state.h"
 
 #define SYNC_NS    (60 * NS_PER_SEC)
 #define HOUR_MAX   (256u << 20) /* bytes of an hour's file */

@@ -12,9 +12,6 @@
 
 #include "base/auto.h"
 #include "store/files.h"
-#include "store/profiles.h"
-#include "store/rebuild.h"
-#include "store/slices.h"
 #include "store/store_state.h"
 
 void store_close(struct store *s)

@@ -30,3 +30,93 @@ struct store {
 	u64 settles_boot_ns;                  /* CLOCK_BOOTTIME: ages may be wrong before */
 	bool is_unsettled;                    /* ages may be wrong */
 };
+
+/* parts.c: the parts of recordings. */
+
+/* Removes what a kill left over: incomplete files, joined parts, parts of listed profiles. */
+void parts_clean(struct store *s);
+
+/* The largest id that has parts. */
+u64 parts_last_id(struct store *s);
+
+/* profiles.c: the list of profiles. */
+
+/* Lists a profile whose file exists. `file`: its name, "" if there is none. */
+int profiles_list_file(struct store *s, const struct stored *facts, const char *file);
+
+/*
+ * Call it when the index is open: notices changes of the list for profiles_sum, and makes `gone`, a
+ * table in memory. It has profiles whose rows are to be removed, which a full disk may refuse.
+ */
+int profiles_open(struct store *s);
+#define NOT_GONE "id NOT IN (SELECT id FROM gone)"
+
+/* Adds a profile, whose file may be missing, to those that are gone. */
+int profiles_forget(struct store *s, u64 id);
+
+/* Brings s->profile_bytes and s->nr_profiles up to date; deleted ones count as bytes only. */
+void profiles_sum(struct store *s);
+
+/*
+ * Removes a profile's file, then the profile from the index. If only the latter fails, it is in no
+ * list any more, and store_tick tries again.
+ */
+int profiles_remove(struct store *s, u64 id);
+
+/* slices.c: the files of slices. */
+
+/* Writes what was appended to the disk. */
+void slices_sync(struct store *s);
+void slices_close(struct store *s);
+
+/* Cuts an incomplete record off the end of an hour's file. *is_sealed: it has no plain records. */
+int slices_cut_tail(struct store *s, u64 hour, bool *is_sealed);
+
+/* Compresses the plain records of an hour's file. */
+int slices_seal(struct store *s, u64 hour);
+
+/* Removes an hour's file, and what the index knows of it. */
+int slices_remove(struct store *s, u64 hour);
+
+/* Removes what the index knows of an hour whose file is gone. */
+int slices_forget(struct store *s, u64 hour);
+
+/* covered.c: the time that has slices. */
+
+/* Notes the time of a slice. */
+int covered_add(struct store *s, u64 begin_ns, u64 end_ns);
+
+/* Adds up the slices that begin in [from, end), which are multiples of the step, by steps. */
+int covered_thin(struct store *s, u64 from_ns, u64 end_ns, u64 step_ns);
+
+/* Forgets the slices that begin in [from, end). */
+int covered_forget(struct store *s, u64 from_ns, u64 end_ns);
+
+/* Forgets slices that begin before `old_ns`, and all but the newest 1,000 reasons. */
+int covered_upkeep(struct store *s, u64 old_ns);
+
+/*
+ * facts.c: a small file beside each profile's file: its name, pin and numbers, for the case that
+ * the index is lost. It is not synced: the index is.
+ */
+
+/* Writes the facts of a profile with that file. An old file is replaced. Negative errno. */
+int facts_write(struct store *s, const struct stored *facts, const char *file);
+
+/* Fills in what the file says; fields that it lacks stay. The caller owns the texts of *out. */
+void facts_read(struct store *s, const char *file, struct stored *out);
+void facts_remove(struct store *s, const char *file);
+
+/* Whether it is the name of such a file; `file` gets that of its profile. */
+bool facts_file_parse(const char *name, char file[]);
+
+/* rebuild.c: brings the index in line with the files, which are the truth. */
+
+/*
+ * Lists profiles and hours whose files are not listed, and takes those off whose files are gone.
+ * Removes what interrupted writes left over.
+ */
+int store_reconcile(struct store *s);
+
+/* The largest id that any file or entry has. */
+u64 store_last_id(struct store *s);

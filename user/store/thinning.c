@@ -7,7 +7,7 @@
 #include "base/auto.h"
 #include "store/files.h"
 #include "store/names.h"
-#include "store/slices.h"
+#include "store/store_state.h"
 
 #define MINUTE_NS (60 * NS_PER_SEC)
 
