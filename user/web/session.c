@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joins and merges the parts of a recording. */
-#include "web/session.h"
-
+/* Joins and merges the parts of a recording. Part of web/sessions.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 #include "web/keeping.h"
 #include "web/queue.h"
 #include "web/service.h"
+#include "web/sessions.h"
 
 #define JOIN_AT  32           /* parts */
 #define PART_MAX (256u << 20) /* bytes */
