@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "capture/node_apply.h"
 #include "capture/node_state.h"
 #include "capture/unwind/unwinding.h"
 #include "proc/open_request.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Applies records to the node's processes and to its recordings. */
-#include "capture/node_apply.h"
-
+/* Applies records to the node's processes and to its recordings. Part of capture/node_state.h. */
 #include "base/time.h"
 #include "capture/kernel/task.h"
+#include "capture/node_state.h"
 #include "capture/recording_apply.h"
 #include "capture/recording_state.h"
 

@@ -52,3 +52,13 @@ struct node {
 	struct memory_limit memory;
 	bool has_warned_of_runtimes;
 };
+
+/*
+ * node_apply.c: applies records to the node's processes and to its recordings, in order of time.
+ */
+
+/* Applies an item of any kind. The item keeps its record. */
+void node_apply(struct node *n, const struct item *item);
+
+/* The process has ended, and no record reported it. */
+void node_apply_lost_exit(struct node *n, struct process *p, u64 time_ns);

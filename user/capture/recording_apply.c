@@ -8,7 +8,6 @@
 #include "base/time.h"
 #include "capture/kernel/task.h"
 #include "capture/recording_state.h"
-#include "capture/recording_window.h"
 
 void recording_admit_jvm(struct recording *r, const struct process *p, bool wants_agent)
 {

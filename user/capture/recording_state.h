@@ -2,6 +2,7 @@
 /* The state of a recording: recording.c runs it, progress.c reports on it. */
 #pragma once
 
+#include "base/types.h"
 #include "capture/events/blocked_threads.h"
 #include "capture/events/sources.h"
 #include "capture/kernel/receiver.h"
@@ -44,7 +45,7 @@ struct recording {
 	u64 set_up_ns, set_up_worked_ns;
 	u64 started_ns, first_sample_ns;
 	u64 settled_ns;        /* every sample until then is in its cut */
-	struct span window;    /* recording_window.h; TIME_NEVER: not begun, no end */
+	struct span window;    /* recording_window.c; TIME_NEVER: not begun, no end */
 	u64 nr_denied;         /* samples of containers that opted out */
 	struct dict jvms_seen; /* JVMs among the targets that the node still knows */
 	u32 nr_jvms_gone;      /* the others */
@@ -58,3 +59,30 @@ u64 recording_run_ns(const struct recording *r);
 
 /* It is done, or freed before: counts its cost for the node, and drops records that still wait. */
 void recording_leave(struct recording *r);
+
+/* recording_step.c: the steps in which a recording begins and ends, for node.c. */
+
+/* Advances the recording. Call it after everything that had arrived was taken in. */
+void recording_step(struct recording *r);
+
+/* Follows control groups and leaks; call it once a second. */
+void recording_follow(struct recording *r);
+
+/*
+ * recording_window.c: the recording's window. Every event samples in the same window. The profile's
+ * duration is that of the window, and its time 0 is the window's begin.
+ */
+
+/* Begins the window now. With --wait-for it begins when the program is executed. */
+void recording_open_window(struct recording *r);
+
+/* Begins the window at `begin_ns`, when the awaited program was executed. */
+void recording_begin_window(struct recording *r, u64 begin_ns);
+
+/* Ends the window. */
+void recording_close_window(struct recording *r);
+
+/*
+ * Whether a sample of that time counts. A wait that lasts beyond the end has the end as its time.
+ */
+bool recording_window_holds(const struct recording *r, u64 time_ns);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps in which a recording begins and ends. */
-#include "capture/recording_step.h"
-
+/* The steps in which a recording begins and ends. Part of capture/recording_state.h. */
 #include <stdlib.h>
 
 #include "base/time.h"
@@ -9,7 +7,6 @@
 #include "capture/kernel/task.h"
 #include "capture/recording_apply.h"
 #include "capture/recording_state.h"
-#include "capture/recording_window.h"
 
 #define SET_UP_NS   NS_PER_SEC        /* then it runs, even if agents and probes are missing */
 #define ROWS_NS     NS_PER_SEC        /* for the last stacks */

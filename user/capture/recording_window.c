@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recording's window. */
-#include "capture/recording_window.h"
-
+/* The recording's window. Part of capture/recording_state.h. */
 #include "capture/recording_state.h"
 
 static void set_window(struct recording *r, u64 begin_ns, u64 end_ns)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "capture/node_apply.h"
 #include "capture/node_state.h"
 #include "capture/recording_state.h"
 
