@@ -24,7 +24,7 @@ static struct store *store_of_services(struct place *p, u32 nr)
 					 .end_wall_ns = begin + SLICE_NS };
 	u8 record[SLICE_HEAD_BYTES];
 	struct store_use uses[SERVICES];
-	static char names[SERVICES][16];
+	static char names[SERVICES][24];
 
 	for (u32 i = 0; i < nr; i++) {
 		snprintf(names[i], sizeof(names[i]), "service-%u", i);
