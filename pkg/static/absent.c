@@ -11,7 +11,6 @@ struct post_options;
 
 int bus_run(int sock, const struct link_options *o);
 int post_run(int sock, const struct post_options *o);
-int fetch_run(int sock, const void *ctx);
 
 int bus_run(int sock, const struct link_options *o)
 {
@@ -19,11 +18,6 @@ int bus_run(int sock, const struct link_options *o)
 }
 
 int post_run(int sock, const struct post_options *o)
-{
-	return 1;
-}
-
-int fetch_run(int sock, const void *ctx)
 {
 	return 1;
 }
@@ -42,6 +36,16 @@ void *(*gnutls_malloc)(size_t) = malloc;
 	{                 \
 		return -1; \
 	}
+
+/* No command of this binary begins to ask nodes. */
+FAILS(fetcher_start)
+FAILS(fetcher_fd)
+FAILS(fetcher_add)
+HARMLESS(fetcher_free)
+HARMLESS(fetcher_step)
+FAILS(bus_pack)
+HARMLESS(bus_unpack)
+HARMLESS(bus_url_shown)
 
 /* Of elf_getdata_rawchunk, which neither libbpf nor sysflame calls, and which fails then. */
 HARMLESS(eu_search_tree_init)
