@@ -103,23 +103,30 @@ static void drop_trigger(const struct job *j)
 		process_root_unlink(&j->t, j->trigger_name);
 }
 
-/* With the label of the JVM's own files, if SELinux lets us; or with ours, which it may see, too.
+/*
+ * With the label of the JVM's own files. If SELinux refuses that label, with ours; the caller asks
+ * whether the JVM may see it.
  */
 static int create_trigger(const struct job *j)
 {
 	bool is_labelled = file_label_begin(&j->t);
 	int fd = process_root_create(&j->t, j->trigger_name, TRIGGER_MODE);
 
-	if (is_labelled)
-		file_label_end();
+	if (is_labelled && !file_label_end()) { /* else later files had the label, too */
+		if (fd >= 0) {
+			close(fd);
+			process_root_unlink(&j->t, j->trigger_name);
+		}
+		return -EIO;
+	}
 	if (is_labelled && (fd == -EACCES || fd == -EPERM))
 		fd = process_root_create(&j->t, j->trigger_name, TRIGGER_MODE);
 	return fd;
 }
 
 /*
- * Makes the trigger file; without it the signal would cause a thread dump. -ENOTSUP if SELinux
- * hides it from the JVM.
+ * Makes the trigger file; without it the signal would cause a thread dump. -EKEYREJECTED if SELinux
+ * hides it from the JVM, or cannot be asked.
  */
 static int make_trigger(struct job *j)
 {
@@ -132,14 +139,14 @@ static int make_trigger(struct job *j)
 		if (fstatat(j->t.tmp_fd, j->trigger_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(st.st_mode) || st.st_uid != j->t.status.euid)
 			return -EEXIST;
-		return file_label_is_visible(&j->t, j->trigger_name) ? 0 : -ENOTSUP;
+		return file_label_is_visible(&j->t, j->trigger_name) ? 0 : -EKEYREJECTED;
 	}
 	if (fd < 0)
 		return fd;
 	int err = fstat(fd, &st) || st.st_uid != j->t.status.euid ? -EPERM : 0;
 	close(fd);
 	if (!err && !file_label_is_visible(&j->t, j->trigger_name))
-		err = -ENOTSUP;
+		err = -EKEYREJECTED;
 	if (err)
 		process_root_unlink(&j->t, j->trigger_name);
 	return err;
@@ -157,10 +164,12 @@ static int refuse_trigger(struct job *j, int err)
 	else if (err == -EPERM || err == -EACCES)
 		str_add(&j->why, "its user may not write to its /tmp, so no JVM tool can attach; "
 				 "make that writable");
-	else if (err == -ENOTSUP)
+	else if (err == -EKEYREJECTED)
 		str_addf(&j->why,
-			 "SELinux hides /tmp/%s from it, which asks it to listen; let sysflame's "
-			 "domain label files (docs/operations.md, \"SELinux\")",
+			 "SELinux hides /tmp/%s from it, which asks it to listen, or cannot be "
+			 "asked; remove the file if it stays, else let sysflame's domain label "
+			 "files "
+			 "(docs/operations.md, \"SELinux\")",
 			 j->trigger_name);
 	else
 		str_addf(&j->why, "nothing can be written to its /tmp (%s)", strerror(-err));

@@ -49,13 +49,26 @@ static bool read_target(const struct process_root *t, char out[CONTEXT_MAX])
 	return read_process(fd, out);
 }
 
-/* By this process, which may not be allowed to read the target's label. */
+/*
+ * By this process, which may not be allowed to read the target's label. Smack's labels may look
+ * like contexts: its kernels have no selinuxfs. Where nothing can be read, SELinux counts as on.
+ */
 static bool is_selinux_on(void)
 {
+	auto_free char *filesystems = NULL;
 	auto_close int fd = open("/proc/thread-self/attr/current", O_RDONLY | O_CLOEXEC);
 	char own[CONTEXT_MAX];
+	size_t len;
 
-	return read_process(fd, own);
+	if (!file_read_at(AT_FDCWD, "/proc/filesystems", 1 << 16, &filesystems, &len) &&
+	    !strstr(filesystems, "\tselinuxfs\n"))
+		return false;
+	ssize_t nr = fd < 0 ? -1 : read(fd, own, sizeof(own) - 1);
+	if (nr <= 0)
+		return !(fd < 0 && errno == ENOENT) && !(fd >= 0 && nr < 0 && errno == EINVAL);
+	own[nr] = '\0';
+	own[strcspn(own, "\n")] = '\0';
+	return is_context(own);
 }
 
 /* Follows no link. */
@@ -103,7 +116,10 @@ static int ask(int policy, const char *name, const char *source, const char *tar
 	char text[2 * CONTEXT_MAX + 16], index[64];
 
 	snprintf(index, sizeof(index), "class/%s/index", class);
-	snprintf(text, sizeof(text), "%s %s %u", source, target, read_number(policy, index));
+	u32 number = read_number(policy, index);
+	if (!number)
+		return -ENOENT;
+	snprintf(text, sizeof(text), "%s %s %u", source, target, number);
 	return file_ask(policy, name, text, answer, CONTEXT_MAX);
 }
 
@@ -125,9 +141,9 @@ bool file_label_begin(const struct process_root *t)
 	       write_label(label);
 }
 
-void file_label_end(void)
+bool file_label_end(void)
 {
-	write_label("\n"); /* the kernel takes that for none */
+	return write_label("\n"); /* the kernel takes that for none */
 }
 
 /* The answer: allowed, decided, auditallow, auditdeny, number, flags. All but the number are hex.

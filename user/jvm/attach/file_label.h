@@ -8,17 +8,18 @@
 #include "jvm/process/process_root.h"
 
 /*
- * Gives files that this process makes from now on the label that the target's own files get in its
- * /tmp. False without SELinux, or if the policy forbids it.
+ * Gives files that this thread makes from now on the label that the target's own files get in its
+ * /tmp. False without SELinux, or if the policy forbids it or cannot be asked.
  */
 bool file_label_begin(const struct process_root *t);
 
-/* Files get the label of this process again. */
-void file_label_end(void);
+/* Files get the label of this thread again. False if the label of the target stays. */
+bool file_label_end(void);
 
 /*
  * Whether the policy lets the target see the file `name` of its /tmp. True without SELinux, and
- * where SELinux enforces nothing. False if the policy cannot be asked.
+ * where SELinux enforces nothing. False if the policy cannot be asked, as without selinuxfs and
+ * CAP_SYS_ADMIN.
  */
 bool file_label_is_visible(const struct process_root *t, const char *name);
 
