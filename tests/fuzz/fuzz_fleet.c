@@ -51,6 +51,7 @@ static void check_policy(const u8 *data, size_t size)
 {
 	static const u8 key[FLEET_KEY_LEN] = { 1 };
 	struct fleet_policy p, again = { 0 };
+	auto_str struct str shown = { 0 };
 	struct fleet_signed m;
 
 	if (!size || size > sizeof(m.request))
@@ -59,7 +60,8 @@ static void check_policy(const u8 *data, size_t size)
 	m.len = (u32)size;
 	if (policy_decode(&m, &p))
 		return;
-	check(utf8_is_clean(p.reason, sizeof(p.reason) - 1));
+	policy_print(&p, &shown);
+	check(utf8_is_clean(p.reason, sizeof(p.reason) - 1) && utf8_is_clean(shown.at, shown.len));
 	check(p.at_ms && p.max_hz <= POLICY_HZ_MAX && p.max_duration_s <= POLICY_DURATION_S);
 	check(!policy_sign(&p, key, &m) && !policy_decode(&m, &again));
 	p.has_unknown = false;

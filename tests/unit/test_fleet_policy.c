@@ -71,6 +71,10 @@ static void values_outside_their_limits_are_neither_signed_nor_taken(void **stat
 		{ .at_ms = 1, .cpu_ppm = 1001 },
 		{ .at_ms = 1, .events = "cpu+offcpu" },
 		{ .at_ms = 1, .events = "uprobe:/bin/x:main" },
+		{ .at_ms = 1, .events = "," },
+		{ .at_ms = 1, .events = "cpu,,offcpu" },
+		{ .at_ms = 1, .events = "cpu;offcpu" },
+		{ .at_ms = 1, .by = "a b" },
 		{ .at_ms = 1, .reason = "\x1b[31m" },
 		{ .at_ms = 1, .reason = "a\nb" },
 	};

@@ -3,6 +3,7 @@
  * `sysflame fleet policy`: shows the limits that an operator has signed for all nodes, or sets
  * them. Part of cmd/fleet.h.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@
 #include "fleet/budget.h"
 #include "fleet/policy.h"
 
-#define UNSET (-1)
+#define UNSET INT_MIN
 
 struct options {
 	struct fleet_request_options request;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests to the nodes of a fleet over NATS. */
+/* Requests to the nodes of a fleet, over NATS or by HTTP. */
 #include "cmd/fleet_request.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests to the nodes of a fleet over NATS, for all subcommands. Errors are logged. */
+/* Requests to the nodes of a fleet, for all subcommands. Errors are logged. */
 #pragma once
 
 #include "base/opt.h"

@@ -34,8 +34,9 @@ struct controller_host {
 	void (*publish)(void *ctx, const char *subject, const char *reply, const void *bytes,
 			size_t len);
 	/*
-	 * Instead of messages: the nodes are asked in this process and answer by controller_take.
-	 * NULL: publish. Then key, inbox and publish are not used.
+	 * NULL: nodes are asked by messages. If set, it asks them in this process, and they answer
+	 * by controller_take: key and publish are not used, inbox may be "", and `stop` is set,
+	 * too.
 	 */
 	void (*request)(void *ctx, const struct fleet_request *r);
 	void (*stop)(void *ctx, const u8 *id);

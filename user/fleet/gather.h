@@ -54,7 +54,8 @@ struct gather_host {
 	void *ctx;
 	void (*publish)(void *ctx, const char *subject, const char *reply, const void *bytes,
 			size_t len);
-	/* The whole result of a node, checked against its SHA-256. Negative errno: it is lost. */
+	/* The whole result of a node; a fetched one fits its SHA-256. Negative errno: it is lost.
+	 */
 	int (*deliver)(void *ctx, const struct gather_node *n);
 };
 

@@ -253,7 +253,7 @@ static void send(struct http_fleet *f, const struct fleet_message *m, const void
 /* Of the CPUs in 1e-6, lately. A node cannot use more than it has. */
 static u64 busy_ppm(const struct http_node *n, const char *service)
 {
-	double ms = 0, most = n->nr_cpus * 1e6;
+	double ms = 0, most = (n->nr_cpus ?: FLEET_CPUS_MAX) * 1e6;
 
 	vec_each(one, &n->services)
 		ms += !*service || !strcmp(one->name, service) ? (double)one->total_ms : 0;
@@ -498,7 +498,10 @@ static bool runs(const struct http_node *n, const char *service)
 	return !*service || !n->services.nr;
 }
 
-/* The same rules as those of a node over NATS; the daemon checks role and rights. */
+/*
+ * The rules of a node over NATS, without a budget and a limit of requests at a time: the daemon
+ * has its own, and checks role and rights.
+ */
 static enum verdict check(const struct http_node *n, const struct fleet_request *r,
 			  const struct selector *s, struct str *why)
 {
@@ -519,6 +522,10 @@ static enum verdict check(const struct http_node *n, const struct fleet_request 
 	if (*n->why) {
 		str_add(why, n->why);
 		return VERDICT_FAILED;
+	}
+	if (r->want == WANT_AUDIT) {
+		str_add(why, "That takes NATS.");
+		return VERDICT_POLICY;
 	}
 	if (r->want == WANT_RECORDING && !n->has_recorder) {
 		str_add(why, "The recorder does not run at the moment.");

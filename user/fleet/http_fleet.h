@@ -7,8 +7,8 @@
  *   recording  POST /api/v1/sessions; GET /api/v1/profiles/ID until it is there; GET its file
  *
  * Nothing is signed, and nothing is split: a daemon checks its token, and a result arrives whole.
- * Limits, coverage and sums are those of a fleet over NATS. Times of slices are those of this
- * machine's clock.
+ * Coverage and sums are those of a fleet over NATS. There is no budget, and no limit of requests at
+ * a time but the daemon's own. Times of slices are those of this machine's clock.
  */
 #pragma once
 

@@ -304,12 +304,11 @@ static void refuse_policy(struct member *n, const char *why)
 	log_warn("fleet: a policy was refused: %s", why);
 }
 
-/* Bytes are those of the message. */
-static void take_policy(struct member *n, const struct fleet_signed *m, const void *bytes,
-			size_t len)
+static void take_policy(struct member *n, const struct fleet_signed *m)
 {
+	const struct fleet_message message = { .kind = MESSAGE_POLICY, .sealed = *m };
 	struct fleet_policy p;
-	auto_str struct str what = { 0 };
+	auto_str struct str what = { 0 }, bytes = { 0 };
 	const char *why = policy_open(m, &n->keys, n->host->wall_ms(n->host->ctx), &p);
 
 	if (!why && p.at_ms < n->policy.at_ms)
@@ -319,8 +318,9 @@ static void take_policy(struct member *n, const struct fleet_signed *m, const vo
 	if (why || (p.at_ms == n->policy.at_ms && member_has_policy(n)))
 		return;
 	memcpy(n->policy_key, m->key, sizeof(n->policy_key));
+	message_encode(&message, &bytes); /* without what was around it, which nobody signed */
 	if (n->host->keep_policy)
-		n->host->keep_policy(n->host->ctx, bytes, len);
+		n->host->keep_policy(n->host->ctx, bytes.at, bytes.len);
 	n->policy = p;
 	limit_budget(n);
 	str_add(&what, "fleet: policy: ");
@@ -738,7 +738,7 @@ void member_message(struct member *n, const char *reply, const void *bytes, size
 	else if (m.kind == MESSAGE_GET && reply_is_valid(reply))
 		take_get(n, reply, &m.get);
 	else if (m.kind == MESSAGE_POLICY)
-		take_policy(n, &m.sealed, bytes, len);
+		take_policy(n, &m.sealed);
 	else if (m.kind == MESSAGE_STOP)
 		member_take_stop(n, &m.control);
 	else if (m.kind == MESSAGE_ALIVE)

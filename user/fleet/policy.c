@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "fleet.pb-c.h"
 #include "fleet/budget.h"
+#include "fleet/selector.h"
 
 static bool take_text(char *field, size_t size, const char *text)
 {
@@ -15,6 +16,17 @@ static bool take_text(char *field, size_t size, const char *text)
 		return false;
 	copy_text(field, size, text);
 	return true;
+}
+
+/* "cpu,offcpu": names without arguments; "" allows all. */
+static bool are_event_names(const char *events)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_-.,";
+	size_t len = strlen(events);
+
+	return !len || (!events[strspn(events, letters)] && !strstr(events, ",,") &&
+			events[0] != ',' && events[len - 1] != ',');
 }
 
 static bool take_policy(const Fleet__Policy *in, struct fleet_policy *out)
@@ -27,7 +39,8 @@ static bool take_policy(const Fleet__Policy *in, struct fleet_policy *out)
 				      .has_unknown = in->base.n_unknown_fields };
 	return in->at_ms && in->at_ms <= INT64_MAX && in->max_hz <= POLICY_HZ_MAX &&
 	       in->max_seconds <= POLICY_DURATION_S && in->max_cpu_ppm <= BUDGET_PPM &&
-	       !strpbrk(in->events, " :+") && take_text(out->by, sizeof(out->by), in->by) &&
+	       are_event_names(in->events) && (!*in->by || node_name_is_valid(in->by)) &&
+	       take_text(out->by, sizeof(out->by), in->by) &&
 	       take_text(out->events, sizeof(out->events), in->events) &&
 	       take_text(out->reason, sizeof(out->reason), in->reason);
 }
