@@ -65,6 +65,7 @@ static void code_lay_out(struct code *c)
 	at[c->len] = (uint16_t)c->end;
 }
 
+/* The StackMapTable of a method: the types of variables and stack where jumps lead. */
 enum frame_type {
 	FRAME_SAME_MAX = 63,
 	FRAME_STACK_1_MAX = 127,

@@ -254,6 +254,10 @@ static uint64_t take_wait(uint64_t thread)
 	return 0;
 }
 
+/*
+ * A wait of at least `min_ns` is reported. A shorter one is reported with the probability duration
+ * / min_ns and counts for min_ns, which bounds the rate.
+ */
 static int is_chosen(uint64_t waited_ns, uint64_t min_ns, uint64_t seed)
 {
 	uint64_t hash = seed * 0x9e3779b97f4a7c15ull;

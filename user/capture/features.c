@@ -192,7 +192,7 @@ static void check_perf(struct check *c)
 	       : has_cycles ? "by the CPU's clock; -e cycles by the processor's counter"
 			    : "by the CPU's clock; the machine shows no cycle counter",
 	       true, !err, remedy.at);
-	bool needs_admin = paranoid > 2; /* rights.c */
+	bool needs_admin = paranoid > 2; /* proc/rights.c */
 	const char *wanted = needs_admin ? "CAP_SYS_ADMIN" : "CAP_PERFMON";
 	str_addf(&text, "%d; has no effect with %s", paranoid, wanted);
 	str_clear(&remedy);

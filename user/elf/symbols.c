@@ -22,6 +22,11 @@ typedef void plt_visit(void *arg, u64 vaddr, u32 size, const char *function);
 #define MAX_RELOCS  (64u << 20)
 #define MAX_STRINGS (64u << 20)
 
+/*
+ * Finds the function behind each jump of the PLT. The jump reads a slot of the GOT; a relocation
+ * names the function that the dynamic linker puts into that slot (x86-64 psABI 5.2). This holds for
+ * all forms that linkers write: lazy or bound at once, with or without endbr64.
+ */
 struct plt {
 	const struct elf *e;
 	struct dict symbol_of_slot;

@@ -659,7 +659,10 @@ static void add(struct classes *c, u64 number, const char *name)
 	*place = (u64)(uintptr_t)name;
 }
 
-/* Drops the classes that were neither reported nor looked up since the last time. */
+/*
+ * Drops the classes that were neither reported nor looked up since the last time: a JVM that makes
+ * hidden classes all the time reports new numbers without end.
+ */
 static void age(struct codemap *map)
 {
 	dict_fini(&map->old_classes.names);
