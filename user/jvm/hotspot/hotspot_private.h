@@ -104,9 +104,9 @@ void hotspot_find_flags(struct vm_memory *j);
 const char *hotspot_collector(const struct hotspot *h);
 
 /*
- * Learns missing facts from a walk of the code heaps (blob_classes.c). Returns 0 or -ESRCH. Walks become
- * rarer, down to one in two seconds, and one look in 30 s once nothing is missing. A walk that
- * takes too long is split into parts, down to one part in ten seconds.
+ * Learns missing facts from a walk of the code heaps (blob_classes.c). Returns 0 or -ESRCH. Walks
+ * become rarer, down to one in two seconds, and one look in 30 s once nothing is missing. A walk
+ * that takes too long is split into parts, down to one part in ten seconds.
  */
 bool hotspot_is_walk_due(const struct hotspot *h);
 int hotspot_learn(struct hotspot *h);
