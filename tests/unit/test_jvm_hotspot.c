@@ -298,9 +298,12 @@ static void initializers_and_constructors_are_named(void **state)
 /* "1.8.0_452" or "21.0.7", as `java -version` prints it. */
 static int jdk_of_java(void)
 {
-	FILE *f = popen("java -version 2>&1", "r");
+	const char *other = getenv("JDK");
 	int first = 0, second = 0;
 
+	if (other)
+		return atoi(other);
+	FILE *f = popen("java -version 2>&1", "r");
 	assert_non_null(f);
 	assert_true(fscanf(f, "%*[^\"]\"%d.%d", &first, &second) >= 1);
 	pclose(f);
