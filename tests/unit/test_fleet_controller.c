@@ -314,6 +314,48 @@ static void the_coverage_counts_nodes_that_lost_samples(void **state)
 	spool_close(&spool);
 }
 
+static void request(void *ctx, const struct fleet_request *r)
+{
+	memcpy(((struct world *)ctx)->id, r->id, FLEET_ID_LEN);
+}
+
+static void say(struct world *w, struct fleet_message m, const void *result)
+{
+	if (m.kind == MESSAGE_ANSWER) {
+		memcpy(m.answer.id, w->id, FLEET_ID_LEN);
+		strcpy(m.answer.node, "n1");
+		strcpy(m.answer.labels, "node=n1");
+	} else {
+		memcpy(m.done.id, w->id, FLEET_ID_LEN);
+		strcpy(m.done.node, "n1");
+	}
+	controller_take(w->c, &m, result);
+}
+
+/* The node of an HTTP fleet accepts the request when the profiles of the others are merged already.
+ */
+static void a_result_that_comes_while_profiles_are_merged_is_not_counted(void **state)
+{
+	const struct fleet_message accept = { .kind = MESSAGE_ANSWER };
+	const struct fleet_message done = { .kind = MESSAGE_DONE, .done.size = 4 };
+	struct controller_state s;
+	struct world w;
+
+	begin(&w, WANT_SLICES, "");
+	end(&w);
+	w.host.request = request;
+	w.host.stop = NULL;
+	assert_int_equal(controller_start(&w.order, &w.host, &w.c), 0);
+	say(&w, accept, NULL);
+	for (u32 i = 0; (s = step(&w, NS_PER_SEC)).phase < CONTROLLER_MERGES; i++)
+		assert_true(i < 1000);
+	say(&w, accept, NULL);
+	say(&w, done, "text");
+	s = controller_view(w.c);
+	assert_int_equal(gather_count(s.nodes, GATHER_DELIVERED), 0);
+	end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +367,7 @@ int main(void)
 		cmocka_unit_test(who_stops_again_does_not_wait_for_the_missing),
 		cmocka_unit_test(the_coverage_counts_nodes_that_lost_samples),
 		cmocka_unit_test(the_estimate_is_the_total_of_the_profile),
+		cmocka_unit_test(a_result_that_comes_while_profiles_are_merged_is_not_counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
