@@ -92,11 +92,14 @@ int BPF_PROG(target_exit, struct task_struct *task)
  * and writes each as a struct task_id. target_fork must be attached: after a pass that finds no
  * child, none is missing.
  *
- * Why passes repeat: the iterator goes by PID, and PIDs wrap. If 130 is selected, 900 is its child
- * and 120 the child of 900, the first pass meets 120 while 900 is not selected yet, then selects
- * 900; the second pass selects 120. If 900 is selected, 120 is its child and 130 the child of 120,
- * one pass selects both. A child that is born during a pass is selected by target_fork if its
- * parent is selected by then; else a later pass finds first the parent, then the child.
+ * One pass may not find all, because the iterator visits processes in the order of their PIDs, and
+ * a child may have a smaller PID than its parent. Example: process 130 is selected. It forked 900,
+ * and 900 forked 120.
+ *
+ *	pass 1, process 120    its parent 900 is not selected: nothing happens
+ *	pass 1, process 900    its parent 130 is selected: 900 is selected
+ *	pass 2, process 120    its parent 900 is selected now: 120 is selected
+ *	pass 3                 finds no child: all are selected
  */
 SEC("iter/task")
 int target_children(struct bpf_iter__task *ctx)

@@ -179,7 +179,7 @@ __noinline u32 offcpu_kind(u64 end_ns)
 /*
  * Runs in the thread that is back; its stacks are the same as during the wait. Threads that wait
  * when recording ends are also sampled here, unless the last pass of the iterator below reports
- * them: each wait is told once, whoever comes first.
+ * them. Each wait gets one record: whoever writes it sets since_ns to 0, which tells the other.
  *
  *	thread back before recording_end_ns     end_wait sends RECORD_SAMPLE, since_ns = 0
  *	thread back after it, before the pass   end_wait sends RECORD_PENDING, since_ns = 0;
@@ -187,8 +187,8 @@ __noinline u32 offcpu_kind(u64 end_ns)
  *	thread still waits at the pass          report writes the record, since_ns = 0;
  *	                                        end_wait sees 0 when the thread is back
  *
- * Passes before the last leave since_ns alone: user space unwinds the stacks that they wrote, and
- * keeps those whose thread the last pass reports.
+ * Earlier passes do not set since_ns. User space unwinds the stacks that they wrote. It keeps the
+ * stack of a thread only if the last pass reports that thread, too.
  */
 static __always_inline int end_wait(void *ctx)
 {

@@ -230,9 +230,11 @@ static __always_inline struct blob *remembered(struct walk *w, u64 addr)
  *
  *	1. A sample finds the nmethod of compile id 17 in block A, which is then cached.
  *	2. The JVM frees A. Its header still says 17, but the used flag is 0.
- *	3. New code of id 18 fills the end of A; the front of A stays free. At A's header there
- *	   are still id 17 and flag 0: only the flag tells that a pc near the end is not 17's.
- *	4. New code of id 19 fills the front: the flag is 1 again. Only the id tells.
+ *	3. The JVM puts new code, id 18, at the end of A. The front of A stays free, and A's header
+ *	   still has id 17. A pc in the new code lies in the cached range of 17: only the used
+ *	   flag, 0, shows that 17 is gone.
+ *	4. The JVM puts new code, id 19, at the front of A. The used flag is 1 again: only the id,
+ *	   19, shows that 17 is gone.
  */
 static __always_inline bool is_still(struct walk *w, const struct blob *b,
 				     const struct hotspot_layout *jvm)

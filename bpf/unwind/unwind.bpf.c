@@ -74,8 +74,8 @@ static __always_inline bool has_room_for_stack(void)
  *	sample 1    no entry in unwind_procs: the stack is copied and kept by user space
  *	            the tables of the program and of libc are published
  *	sample 2    walked here
- *	dlopen      a new mapping: the side band tells user space
- *	sample 3    its pc is in no known mapping: copied, too
+ *	dlopen      maps a library; user space learns it from the kernel's record of the mapping
+ *	sample 3    its pc is in the library, which has no tables here yet: copied, too
  */
 static __always_inline u32 keep_unwalked(void *ctx, struct scratch *s, struct task_struct *task)
 {

@@ -24,20 +24,20 @@ int post_run(int sock, const struct post_options *o)
 
 void *(*gnutls_malloc)(size_t) = malloc;
 
-#define HARMLESS(name)   \
-	int name(void);  \
-	int name(void)   \
-	{                \
-		return 0; \
-	}
-#define FAILS(name)       \
+#define HARMLESS(name)    \
 	int name(void);   \
 	int name(void)    \
 	{                 \
+		return 0; \
+	}
+#define FAILS(name)        \
+	int name(void);    \
+	int name(void)     \
+	{                  \
 		return -1; \
 	}
 
-/* No command of this binary begins to ask nodes. */
+/* The commands that ask nodes end before they call these. */
 FAILS(fetcher_start)
 FAILS(fetcher_fd)
 FAILS(fetcher_add)

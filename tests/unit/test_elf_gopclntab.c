@@ -225,7 +225,7 @@ static void a_damaged_list_of_frame_sizes_takes_its_functions_rows(void **state)
 	}
 }
 
-/* Behind the load of sp, gogo is on a stack where nothing called it. */
+/* gogo switches to another stack by loading sp. No frame of that stack has called it. */
 static void gogo_is_outermost_behind_its_load_of_sp(void **state)
 {
 	static const u8 load[] = { 0x48, 0x8b, 0x23 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node's daemon tells its fleet about the services of its slices. */
+/* The services that a daemon reports to its fleet, from the slices of continuous profiling. */
 #include "stores.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #define SERVICES 211
 #define SLICE_NS (10 * NS_PER_SEC)
 
-/* A store with a slice of a moment ago; service N used the CPU for N + 1 s. */
+/* A store with one slice, of the last seconds, in which service N used the CPU for N + 1 s. */
 static struct store *store_of_services(struct place *p, u32 nr)
 {
 	struct store *s = open_store(p);

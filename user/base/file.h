@@ -25,8 +25,9 @@ int file_read(const char *path, size_t max, char **out, size_t *len);
 int file_write_all(int fd, const void *bytes, size_t len);
 
 /*
- * Asks a file of the kernel that answers what is written to it, as those of selinuxfs. Returns 0 or
- * a negative errno; -ENODATA if there is no answer. The answer, cut to `size`, ends in a NUL.
+ * Writes a question to a file of the kernel and reads the answer from the same descriptor, as files
+ * of selinuxfs need it. The answer, cut to `size`, ends in a NUL. Returns 0 or a negative errno;
+ * -ENODATA if there is no answer.
  */
 int file_ask(int dirfd, const char *path, const char *question, char *answer, size_t size);
 

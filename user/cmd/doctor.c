@@ -25,7 +25,7 @@
 #include "jvm/jvm_support.h"
 #include "proc/rights.h"
 
-/* JVMs grouped by what was found about them: a node may run a thousand alike. */
+/* JVMs with the same finding share a line of the output: a node may run a thousand JVMs. */
 struct jvm_group {
 	char *key;      /* the finding with N for each number: sizes and minutes differ */
 	char *finding;  /* the phrase, then a line for each reason */

@@ -359,7 +359,7 @@ static const u8 without_frame[] = { CFA_RESTORE | FP };
 static const u8 switched[] = { CFA_DEF_CFA, FP, 16, CFA_OFFSET | FP, 2, CFA_VAL_OFFSET, SP, 0 };
 static const u8 outermost[] = { CFA_UNDEFINED, RETURN_ADDRESS };
 
-/* mov (%rbx),%rsp: gogo goes to the stack of a goroutine. What is at sp then is no address. */
+/* mov (%rbx),%rsp: gogo switches to a goroutine's stack. Its sp points to no return address. */
 static const u8 load_of_sp[] = { 0x48, 0x8b, 0x23 };
 #define GOGO_LEN_MAX 256 /* bytes; gogo of Go 1.9 to 1.24 has 50 to 80 */
 
@@ -439,7 +439,7 @@ static void add_signal_return(const struct go_function *f, struct str *out)
 	end_entry(out, start);
 }
 
-/* Says that nothing called `f` from its load of sp on, if it has one. */
+/* Makes `f` the outermost frame behind its load of sp. Does nothing if `f` has no such load. */
 static void add_left_stack(const struct elf *e, const struct go_function *f, struct writer *w)
 {
 	u8 code[GOGO_LEN_MAX];

@@ -617,7 +617,7 @@ static struct gather *gather_of_phase(struct controller *c)
 
 void controller_take(struct controller *c, const struct fleet_message *m, const void *result)
 {
-	/* Too late for this merge: its counts are fixed. Without DONE a node stays as it is. */
+	/* The merge has begun, and its counts are fixed: the node has not delivered in time. */
 	if (c->phase >= CONTROLLER_MERGES && m->kind == MESSAGE_DONE)
 		return;
 	gather_take_direct(gather_of_phase(c), m, result);

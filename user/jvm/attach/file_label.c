@@ -50,8 +50,9 @@ static bool read_target(const struct process_root *t, char out[CONTEXT_MAX])
 }
 
 /*
- * By this process, which may not be allowed to read the target's label. Smack's labels may look
- * like contexts: its kernels have no selinuxfs. Where nothing can be read, SELinux counts as on.
+ * Whether SELinux runs, judged by the label of this process: the target's may not be readable.
+ * Labels of Smack may look like those of SELinux, but a kernel without SELinux has no selinuxfs.
+ * SELinux counts as running if the label cannot be read for another reason.
  */
 static bool is_selinux_on(void)
 {
@@ -85,7 +86,7 @@ static bool read_file(int dir, const char *name, char out[CONTEXT_MAX])
 	return is_context(out);
 }
 
-/* A container often has no selinuxfs, or one that is read-only: takes another mount of it then. */
+/* Opens selinuxfs. A container often has none, or a read-only one: then it is mounted anew. */
 static int open_policy(void)
 {
 	auto_close int there = open("/sys/fs/selinux", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Labels of SELinux of files that are made for a target. A file gets a label of the process that
- * makes it, which the policy may hide from the target.
+ * SELinux labels of files that are made for a target. By default a file gets a label of the process
+ * that makes it. The policy may hide files with that label from the target.
  */
 #pragma once
 
