@@ -56,7 +56,7 @@ bpf_other  := bpf/skipped.bpf.c
 bpf_srcs   := $(bpf_first) bpf/maps.bpf.c $(filter-out $(bpf_first) bpf/maps.bpf.c $(bpf_other),$(wildcard bpf/*.bpf.c bpf/unwind/*.bpf.c))
 node_srcs  := $(bpf_first) $(filter-out $(bpf_first),$(wildcard bpf/node/*.bpf.c))
 user_srcs  := $(wildcard user/*/*.c user/*/*/*.c)
-proto_dirs := user/export/interchange user/fleet user/push
+proto_dirs := user/export/interchange user/fleet/wire user/push
 protos     := $(patsubst %.proto,%.pb-c,$(notdir $(wildcard $(proto_dirs:%=%/*.proto))))
 vpath %.proto $(proto_dirs)
 user_objs  := $(user_srcs:%.c=$(O)/%.o) $(protos:%=$(O)/gen/%.o)

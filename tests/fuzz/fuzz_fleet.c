@@ -8,10 +8,10 @@
 
 #include "base/auto.h"
 #include "base/utf8.h"
-#include "fleet/entry.h"
-#include "fleet/key.h"
-#include "fleet/policy.h"
-#include "fleet/selector.h"
+#include "fleet/wire/entry.h"
+#include "fleet/wire/key.h"
+#include "fleet/wire/policy.h"
+#include "fleet/wire/selector.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 

@@ -2,7 +2,7 @@
 /* Messages as bytes for the controller's gather. */
 #pragma once
 
-#include "fleet/gather.h"
+#include "fleet/controller/gather.h"
 
 static inline void gather_message(struct gather *g, const char *subject, const void *bytes,
 				  size_t len)

@@ -31,11 +31,10 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/time.h"
-#include "fleet/bus_key.h"
-#include "fleet/key.h"
-#include "fleet/link.h"
-#include "fleet/policy.h"
-#include "fleet/stream_names.h"
+#include "fleet/wire/bus_key.h"
+#include "fleet/wire/key.h"
+#include "fleet/wire/link.h"
+#include "fleet/wire/policy.h"
 
 #define TIMEOUT_MS 10000
 
@@ -99,7 +98,7 @@ static void connect_often(const char *url, const char *dir, int times)
 	printf("refused %d times\n", nr_refused);
 }
 
-/* The hub maps names with its domain before it looks at rights (user/fleet/stream_names.h). */
+/* The hub maps names with its domain before it looks at rights (user/fleet/wire/link.h). */
 static char *mapped(const char *subject)
 {
 	static const char domain[] = STREAM_FROM_LEAF("");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Simulates the nodes of a fleet: one thread, a connection for each node, the text protocol of NATS
- * and the messages of docs/fleet-protocol.md. It answers the census and requests with labels, coin
+ * and the messages of docs/fleet-protocol.md. It answers the census and requests with labels, hash
  * and selector as a node does, and hands out the profiles of the files. Nothing is recorded: a
  * recording lasts its duration and then has the profile of a file.
  *
@@ -29,11 +29,9 @@
 #include "base/vec.h"
 #include "export/format/sflm.h"
 #include "export/read.h"
-#include "fleet/coin.h"
-#include "fleet/entry.h"
-#include "fleet/key.h"
-#include "fleet/nkey.h"
-#include "fleet/selector.h"
+#include "fleet/wire/entry.h"
+#include "fleet/wire/key.h"
+#include "fleet/wire/selector.h"
 #include "tests/lib/nodes.h"
 
 #define EVENTS     512
@@ -194,7 +192,7 @@ static enum verdict verdict_of(const struct node *n, const struct fleet_request 
 		return VERDICT_POLICY;
 	const char *service = s.processes[SELECTOR_SERVICE];
 	if (!selector_admits(&s, n->labels) || (*service && strcmp(service, o.service) != 0) ||
-	    !coin_takes(r, n->name))
+	    !sampling_takes(r, n->name))
 		return VERDICT_NO_MATCH;
 	return VERDICT_ACCEPT;
 }
@@ -253,7 +251,7 @@ static void say_done(struct node *n, const char *reply, const struct fleet_reque
 	publish_message(n, to, &m, delay_ns);
 }
 
-/* As a node does when it accepts (fleet/entry.h). */
+/* As a node does when it accepts (fleet/wire/entry.h). */
 static void publish_entry(struct node *n, const struct fleet_request *r)
 {
 	auto_free char *to = xasprintf("sysflame.v1.audit.node.%s", n->name);

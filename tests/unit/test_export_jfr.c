@@ -332,8 +332,8 @@ static void a_comparison_is_refused(void **state)
 	FILE *f = open_memstream(&bytes, &len);
 
 	profile_add_type(p, "cpu", "samples");
-	p->types.at[0].role = ROLE_AFTER;
-	p->types.at[1].role = ROLE_BEFORE;
+	p->types.at[0].role = VALUE_AFTER;
+	p->types.at[1].role = VALUE_BEFORE;
 	assert_int_equal(format_by_name("jfr")->write(p, f), -EDOM);
 	fclose(f);
 	assert_int_equal(len, 0);

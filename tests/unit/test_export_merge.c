@@ -178,8 +178,8 @@ static void text_joins_no_side_of_a_comparison(void **state)
 
 	profile_add_type(p, "samples after", "samples");
 	profile_add_type(p, "samples before", "samples");
-	p->types.at[0].role = ROLE_AFTER;
-	p->types.at[1].role = ROLE_BEFORE;
+	p->types.at[0].role = VALUE_AFTER;
+	p->types.at[1].role = VALUE_BEFORE;
 	read_text(p, "a;b 3\n");
 	assert_int_equal(profile_total(p, 0) + profile_total(p, 1), 0);
 	assert_int_equal(profile_total(p, type_at(p, "samples", "samples")), 3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fleet's messages, keys, selectors, coin, budget, policy and nonces. */
+/* The fleet's messages, keys, selectors, sampling hash, budget, policy and nonces. */
 #include "test.h"
 
 #include <errno.h>
@@ -7,12 +7,12 @@
 
 #include "base/auto.h"
 #include "base/time.h"
-#include "fleet/budget.h"
-#include "fleet/bus.h"
-#include "fleet/coin.h"
-#include "fleet/key.h"
-#include "fleet/nonce.h"
-#include "fleet/policy.h"
+#include "fleet/node/budget.h"
+#include "fleet/node/nonce.h"
+#include "fleet/wire/bus.h"
+#include "fleet/wire/key.h"
+#include "fleet/wire/policy.h"
+#include "fleet/wire/selector.h"
 
 static void roundtrip(const struct fleet_message *m, struct fleet_message *out)
 {
@@ -129,7 +129,8 @@ static void other_versions_and_kinds_are_refused(void **state)
 static void a_signature_holds_for_its_key_and_bytes_only(void **state)
 {
 	u8 private_key[FLEET_KEY_LEN], public_key[FLEET_KEY_LEN];
-	struct fleet_request r = { .selector = "zone=a", .coin = { 5 }, .nr_matched = 7 }, read;
+	struct fleet_request r = { .selector = "zone=a", .sampling_seed = { 5 }, .nr_matched = 7 },
+			     read;
 	struct fleet_signed m = { 0 };
 
 	assert_int_equal(key_new(private_key, public_key), 0);
@@ -261,12 +262,12 @@ static void labels_are_pairs_that_no_process_has(void **state)
 	assert_false(node_name_is_valid(""));
 }
 
-static bool takes(const u8 *coin, const char *node, u32 from_ppb, u32 to_ppb)
+static bool takes(const u8 *seed, const char *node, u32 from_ppb, u32 to_ppb)
 {
 	struct fleet_request r = { .from_ppb = from_ppb, .share_ppb = to_ppb };
 
-	memcpy(r.coin, coin, sizeof(r.coin));
-	return coin_takes(&r, node);
+	memcpy(r.sampling_seed, seed, sizeof(r.sampling_seed));
+	return sampling_takes(&r, node);
 }
 
 /* The number of nodes is binomial: 5 standard deviations are 5 * sqrt(10000 * 0.1 * 0.9) = 150. */

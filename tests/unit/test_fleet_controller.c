@@ -6,10 +6,10 @@
 
 #include "base/auto.h"
 #include "base/time.h"
-#include "fleet/controller.h"
-#include "fleet/coverage.h"
-#include "fleet/gather.h"
-#include "fleet/key.h"
+#include "fleet/controller/controller.h"
+#include "fleet/controller/coverage.h"
+#include "fleet/controller/gather.h"
+#include "fleet/wire/key.h"
 
 #define INBOX "_INBOX.o.x"
 

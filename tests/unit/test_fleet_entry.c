@@ -7,7 +7,7 @@
 
 #include "base/auto.h"
 #include "base/utf8.h"
-#include "fleet/entry.h"
+#include "fleet/wire/entry.h"
 
 #define NODE "sysflame.v1.audit.node."
 

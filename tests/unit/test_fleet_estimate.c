@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "base/types.h"
-#include "fleet/contrast.h"
-#include "fleet/estimate.h"
-#include "fleet/scale.h"
+#include "fleet/controller/contrast.h"
+#include "fleet/controller/estimate.h"
 
 #define FLEET  10000
 #define SAMPLE 200

@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "fleet/coin.h"
-#include "fleet/gather.h"
-#include "fleet/key.h"
-#include "fleet/nkey.h"
+#include "fleet/controller/gather.h"
+#include "fleet/wire/key.h"
+#include "fleet/wire/selector.h"
 #include "gather_bytes.h"
 
 static void publish(void *ctx, const char *subject, const char *reply, const void *bytes,
@@ -151,7 +150,7 @@ static void a_refusal_of_a_node_that_the_coin_leaves_out_is_none(void **state)
 		auto_free char *subject = xasprintf("_INBOX.o.x.answer.n%d", i);
 		memcpy(m.answer.id, id, sizeof(id));
 		snprintf(m.answer.node, sizeof(m.answer.node), "n%d", i);
-		nr_chosen += coin_of(g.coin, m.answer.node) < g.to_ppb;
+		nr_chosen += sampling_hash(g.sampling_seed, m.answer.node) < g.to_ppb;
 		gather_take(&g, subject, &m);
 	}
 	assert_in_range(nr_chosen, 10, 40);

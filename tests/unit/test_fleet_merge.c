@@ -9,14 +9,13 @@
 #include "export/format/sflm.h"
 #include "export/format/varint.h"
 #include "export/read.h"
-#include "fleet/combine.h"
-#include "fleet/merge.h"
-#include "fleet/prune.h"
+#include "fleet/controller/combine.h"
+#include "fleet/controller/merge.h"
 
 struct merged {
 	struct spool spool;
 	struct merge_order order;
-	struct merge_outcome outcome;
+	struct partial_result partial;
 	struct profile *p;
 };
 
@@ -45,9 +44,9 @@ static void run(struct merged *m)
 
 	assert_int_equal(merge_result(work, &bytes, &why), 0);
 	work_free(work);
-	assert_int_equal(merge_parse(bytes.at, bytes.len, &m->outcome), 0);
+	assert_int_equal(merge_parse(bytes.at, bytes.len, &m->partial), 0);
 	m->p = profile_new();
-	FILE *f = fmemopen(m->outcome.profile.at, m->outcome.profile.len, "r");
+	FILE *f = fmemopen(m->partial.profile.at, m->partial.profile.len, "r");
 	assert_non_null(f);
 	assert_int_equal(profile_read(f, m->p, &why), 0);
 	fclose(f);
@@ -56,7 +55,7 @@ static void run(struct merged *m)
 static void end(struct merged *m)
 {
 	spool_close(&m->spool);
-	merge_outcome_fini(&m->outcome);
+	partial_result_fini(&m->partial);
 	profile_free(m->p);
 }
 
@@ -97,8 +96,8 @@ static void results_add_up_under_the_names_that_all_nodes_share(void **state)
 	assert_int_equal(value_of(m.p, "a.B.run;app/f--"), 14);
 	assert_int_equal(value_of(m.p, "a.B.run;x.Y$$Lambda.m"), 18);
 	assert_int_equal(value_of(m.p, "app/f--"), 17);
-	assert_int_equal(m.outcome.totals.nr, 2);
-	assert_int_equal(m.outcome.totals.at[1].raw, 41);
+	assert_int_equal(m.partial.totals.nr, 2);
+	assert_int_equal(m.partial.totals.at[1].raw, 41);
 	end(&m);
 }
 
@@ -113,11 +112,11 @@ static void a_result_that_exceeds_what_formats_hold_is_left_out(void **state)
 	add_text(&m, "n4", "b 9007199254740000\n");
 	add_text(&m, "n5", "b 9007199254740000\n");
 	run(&m);
-	assert_int_not_equal(m.outcome.totals.at[0].err, 0);
-	assert_int_equal(m.outcome.totals.at[1].err, 0);
-	assert_int_equal(m.outcome.totals.at[2].err, EOVERFLOW);
-	assert_int_equal(m.outcome.totals.at[3].err, 0);
-	assert_int_equal(m.outcome.totals.at[4].err, EOVERFLOW);
+	assert_int_not_equal(m.partial.totals.at[0].err, 0);
+	assert_int_equal(m.partial.totals.at[1].err, 0);
+	assert_int_equal(m.partial.totals.at[2].err, EOVERFLOW);
+	assert_int_equal(m.partial.totals.at[3].err, 0);
+	assert_int_equal(m.partial.totals.at[4].err, EOVERFLOW);
 	assert_int_equal(profile_total(m.p, 0), 9007199254740007);
 	assert_int_equal(profile_find_note(m.p, NOTE_INCOMPLETE "fleet-unreadable")->value, 3);
 	end(&m);
@@ -133,7 +132,7 @@ static void an_estimate_beyond_the_limit_is_left_out(void **state)
 	add_text(&m, "n1", "a 9007199254740991\n");
 	add_text(&m, "n2", "a 7\n");
 	run(&m);
-	assert_int_equal(m.outcome.totals.at[0].err, EOVERFLOW);
+	assert_int_equal(m.partial.totals.at[0].err, EOVERFLOW);
 	assert_int_equal(profile_total(m.p, 0), 700);
 	end(&m);
 }
@@ -157,9 +156,9 @@ static void a_damaged_or_cut_result_is_left_out(void **state)
 	add(&m, "n4", "", 0);
 	run(&m);
 	assert_int_equal(profile_total(m.p, 0), 5);
-	assert_int_equal(m.outcome.totals.at[0].err, 0);
+	assert_int_equal(m.partial.totals.at[0].err, 0);
 	for (int i = 1; i < 4; i++)
-		assert_int_not_equal(m.outcome.totals.at[i].err, 0);
+		assert_int_not_equal(m.partial.totals.at[i].err, 0);
 	end(&m);
 }
 
@@ -173,8 +172,8 @@ static void a_result_without_wanted_samples_is_left_out(void **state)
 	add_text(&m, "n1", "main;a 3\n");
 	strcpy(m.order.wanted[SELECTOR_NAMESPACE], "shop");
 	run(&m);
-	assert_int_equal(m.outcome.totals.nr, 1);
-	assert_int_equal(m.outcome.totals.at[0].err, ENODATA);
+	assert_int_equal(m.partial.totals.nr, 1);
+	assert_int_equal(m.partial.totals.at[0].err, ENODATA);
 	assert_null(profile_find_note(m.p, NOTE_INCOMPLETE "fleet-unreadable"));
 	end(&m);
 }
@@ -198,7 +197,7 @@ static void a_hundred_thousand_lambdas_become_one_frame(void **state)
 	end(&m);
 }
 
-/* Neither the tree of the worker nor the outcome grows with what hostile nodes invent. */
+/* Neither the tree of the worker nor the partial result grows with what hostile nodes invent. */
 static void stacks_that_no_two_nodes_share_are_truncated(void **state)
 {
 	struct merged m;
@@ -271,7 +270,7 @@ static u32 nr_with(const struct combine *c, u32 err)
 	return nr;
 }
 
-/* The second merge has the outcome of the first one, too. */
+/* The second merge has the partial result of the first one, too. */
 static void a_sum_beyond_the_limit_leaves_out_single_nodes_over_many_merges(void **state)
 {
 	static const char full[] = "a 9007199254740991\n";
@@ -294,8 +293,8 @@ static void a_sum_beyond_the_limit_leaves_out_single_nodes_over_many_merges(void
 	combine_fini(&c);
 }
 
-/* The outcome of an earlier merge; the last `cut` bytes of its profile are missing. */
-static void add_outcome(struct merged *to, const char *stacks, size_t cut)
+/* The partial result of an earlier merge; the last `cut` bytes of its profile are missing. */
+static void add_partial(struct merged *to, const char *stacks, size_t cut)
 {
 	struct merged m;
 
@@ -303,24 +302,24 @@ static void add_outcome(struct merged *to, const char *stacks, size_t cut)
 	add_text(&m, "n1", stacks);
 	run(&m);
 	assert_int_equal(
-		spool_add_merged(&to->spool, m.outcome.profile.at, m.outcome.profile.len - cut, 1),
+		spool_add_merged(&to->spool, m.partial.profile.at, m.partial.profile.len - cut, 1),
 		0);
 	end(&m);
 }
 
-static void outcomes_that_exceed_the_limit_together_leave_out_one(void **state)
+static void partials_that_exceed_the_limit_together_leave_out_one(void **state)
 {
 	struct merged m;
 
 	begin(&m);
-	add_outcome(&m, "a 5000000000000000\n", 0);
-	add_outcome(&m, "a 5000000000000007\n", 0);
+	add_partial(&m, "a 5000000000000000\n", 0);
+	add_partial(&m, "a 5000000000000007\n", 0);
 	add_text(&m, "n5", "a 11\n");
 	run(&m);
 	assert_int_equal(profile_total(m.p, 0), 5000000000000011);
-	assert_int_equal(m.outcome.lost.nr, 1);
-	assert_int_equal(m.outcome.lost.at[0].index, 1);
-	assert_int_equal(m.outcome.lost.at[0].err, EOVERFLOW);
+	assert_int_equal(m.partial.lost.nr, 1);
+	assert_int_equal(m.partial.lost.at[0].index, 1);
+	assert_int_equal(m.partial.lost.at[0].err, EOVERFLOW);
 	end(&m);
 }
 
@@ -330,16 +329,16 @@ static void an_outcome_that_cannot_be_read_is_left_out(void **state)
 	struct merged m;
 
 	begin(&m);
-	add_outcome(&m, "a 3\n", 5);
-	add_outcome(&m, "a 7\n", 0);
+	add_partial(&m, "a 3\n", 5);
+	add_partial(&m, "a 7\n", 0);
 	run(&m);
 	assert_int_equal(profile_total(m.p, 0), 7);
-	assert_int_equal(m.outcome.lost.nr, 1);
-	assert_int_equal(m.outcome.lost.at[0].index, 0);
+	assert_int_equal(m.partial.lost.nr, 1);
+	assert_int_equal(m.partial.lost.at[0].index, 0);
 	end(&m);
 }
 
-/* Several merges, whose outcomes are merged again. */
+/* Several merges, whose partial results are merged again. */
 static void nothing_is_lost_or_counted_twice_over_many_merges(void **state)
 {
 	struct combine c;
@@ -372,7 +371,7 @@ int main(void)
 		cmocka_unit_test(a_hundred_thousand_lambdas_become_one_frame),
 		cmocka_unit_test(stacks_that_no_two_nodes_share_are_truncated),
 		cmocka_unit_test(a_sum_beyond_the_limit_leaves_out_single_nodes_over_many_merges),
-		cmocka_unit_test(outcomes_that_exceed_the_limit_together_leave_out_one),
+		cmocka_unit_test(partials_that_exceed_the_limit_together_leave_out_one),
 		cmocka_unit_test(an_outcome_that_cannot_be_read_is_left_out),
 		cmocka_unit_test(a_node_delivers_under_its_own_name_only),
 		cmocka_unit_test(nothing_is_lost_or_counted_twice_over_many_merges),

@@ -5,8 +5,8 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "fleet/policy.h"
-#include "member_world.h"
+#include "fleet/wire/policy.h"
+#include "node_agent_world.h"
 
 /* Sends a node bytes as a policy, signed by the key of the world's person. */
 static void send_bytes(struct world *w, enum key_use use, const void *bytes, size_t len)
@@ -17,7 +17,7 @@ static void send_bytes(struct world *w, enum key_use use, const void *bytes, siz
 	memcpy(m.sealed.request, bytes, len);
 	assert_int_equal(key_sign(w->private_key, use, &m.sealed), 0);
 	message_encode(&m, &message);
-	member_message(w->member, "", message.at, message.len);
+	node_agent_message(w->agent, "", message.at, message.len);
 }
 
 /* A policy with a time, in seconds after that of the world's clock. */
@@ -151,7 +151,7 @@ static void a_fleet_that_is_disabled_records_nothing_and_ends_what_runs(void **s
 
 	run_one(w);
 	send_policy(w, 0, POLICY(.is_off = true, .reason = "sale"));
-	member_tick(w->member);
+	node_agent_tick(w->agent);
 	assert_int_equal(w->nr_stopped, 1);
 	ask(w);
 	expect_why(w, VERDICT_DISABLED, "policy of anna disables all nodes: sale");
@@ -219,7 +219,7 @@ static void an_older_policy_does_not_come_back(void **state)
 	str_add_bytes(&first, w->kept.at, w->kept.len);
 	send_policy(w, 1, POLICY(.max_hz = 49));
 	u32 nr_audited = w->nr_audited;
-	member_message(w->member, "", first.at, first.len);
+	node_agent_message(w->agent, "", first.at, first.len);
 	assert_int_equal(w->nr_audited, nr_audited);
 	ask(w);
 	expect(w, VERDICT_POLICY);
@@ -228,7 +228,7 @@ static void an_older_policy_does_not_come_back(void **state)
 	str_clear(&first);
 	str_add_bytes(&first, w->kept.at, w->kept.len);
 	nr_audited = w->nr_audited;
-	member_message(w->member, "", first.at, first.len);
+	node_agent_message(w->agent, "", first.at, first.len);
 	assert_int_equal(w->nr_audited, nr_audited);
 }
 
@@ -266,7 +266,7 @@ static void a_policy_ends_with_the_role_of_its_signer(void **state)
 	ask(w);
 	assert_int_equal(w->nr_started, 1);
 	/* It comes back with the key, an earlier one does not. */
-	member_message(w->member, "", first.at, first.len);
+	node_agent_message(w->agent, "", first.at, first.len);
 	ask(w);
 	expect_why(w, VERDICT_POLICY, "99 Hz are more than this node's 49.");
 	assert_int_equal(w->nr_started, 1);
@@ -299,12 +299,12 @@ static void a_kept_policy_holds_after_a_restart(void **state)
 	struct world *w = *state;
 
 	send_policy(w, 0, POLICY(.max_hz = 49));
-	member_free(w->member);
-	w->member = member_new("n1", "zone=a", &w->host);
+	node_agent_free(w->agent);
+	w->agent = node_agent_new("n1", "zone=a", &w->host);
 	set_role(w, FLEET_OPERATOR);
 	auto_str struct str kept = { 0 };
 	str_add_bytes(&kept, w->kept.at, w->kept.len);
-	member_message(w->member, "", kept.at, kept.len);
+	node_agent_message(w->agent, "", kept.at, kept.len);
 	ask(w);
 	expect(w, VERDICT_POLICY);
 }

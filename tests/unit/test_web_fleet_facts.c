@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 #include "export/slices/slice_record.h"
-#include "fleet/selector.h"
+#include "fleet/wire/selector.h"
 #include "web/fleet_facts.h"
 #include "web/service.h"
 

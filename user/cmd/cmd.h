@@ -24,6 +24,7 @@ int record_main(int argc, char **argv);
 int diff_main(int argc, char **argv);
 int doctor_main(int argc, char **argv);
 int events_main(int argc, char **argv);
+int fleet_main(int argc, char **argv);
 int debug_main(int argc, char **argv);
 int jvms_main(int argc, char **argv);
 int report_main(int argc, char **argv);
@@ -35,6 +36,20 @@ int debug_agent_main(int argc, char **argv);
 int debug_jvm_main(int argc, char **argv);
 int debug_steps_main(int argc, char **argv); /* EXIT_FAILED also if a stack was cut or wrong */
 int debug_unwind_main(int argc, char **argv);
+
+/* Those of `sysflame fleet` (user/fleet/cli). */
+int fleet_init_main(int argc, char **argv);
+int fleet_add_main(int argc, char **argv);
+int fleet_revoke_main(int argc, char **argv);
+int fleet_record_main(int argc, char **argv);
+int fleet_diff_main(int argc, char **argv);
+int fleet_top_main(int argc, char **argv);
+int fleet_ls_main(int argc, char **argv);
+int fleet_stop_main(int argc, char **argv);
+int fleet_status_main(int argc, char **argv);
+int fleet_audit_main(int argc, char **argv);
+int fleet_policy_main(int argc, char **argv);
+int fleet_serve_main(int argc, char **argv);
 
 /* Where a daemon keeps its files unless --dir says otherwise. */
 #define SERVE_DIR "/var/lib/sysflame"

@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "base/types.h"
 #include "cmd/cmd.h"
-#include "cmd/fleet.h"
 #include "elf/instruction.h"
 
 static const struct cmd cmds[] = {

@@ -296,7 +296,7 @@ static void add_notes(struct profile *out, const struct profile *p, const char *
 
 static void add_type(struct profile *out, const struct value_type *t, enum value_role role)
 {
-	bool is_after = role == ROLE_AFTER || role == ROLE_NR_AFTER;
+	bool is_after = role == VALUE_AFTER || role == VALUE_NR_AFTER;
 	char *name = xasprintf("%s %s", t->name, is_after ? "after" : "before");
 	u32 index = profile_add_type(out, name, t->unit);
 
@@ -309,15 +309,15 @@ void profile_diff(const struct profile *before, const struct profile *after,
 {
 	struct diff_types nr;
 
-	add_type(out, &after->types.at[types->after], ROLE_AFTER);
-	add_type(out, &before->types.at[types->before], ROLE_BEFORE);
+	add_type(out, &after->types.at[types->after], VALUE_AFTER);
+	add_type(out, &before->types.at[types->before], VALUE_BEFORE);
 	add_all(out, after, before, types->after, 0);
 	add_all(out, before, after, types->before, 1);
 	bool is_counted = count_find(before, types->before, &nr.before) &&
 			  count_find(after, types->after, &nr.after);
 	if (is_counted && (nr.before != types->before || nr.after != types->after)) {
-		add_type(out, &after->types.at[nr.after], ROLE_NR_AFTER);
-		add_type(out, &before->types.at[nr.before], ROLE_NR_BEFORE);
+		add_type(out, &after->types.at[nr.after], VALUE_NR_AFTER);
+		add_type(out, &before->types.at[nr.before], VALUE_NR_BEFORE);
 		add_all(out, after, before, nr.after, 2);
 		add_all(out, before, after, nr.before, 3);
 	}
@@ -327,12 +327,12 @@ void profile_diff(const struct profile *before, const struct profile *after,
 	out->duration_ns = after->duration_ns;
 }
 
-static const char *const role_names[NR_ROLES] = {
-	[ROLE_NONE] = "",
-	[ROLE_AFTER] = "after",
-	[ROLE_BEFORE] = "before",
-	[ROLE_NR_AFTER] = "nr_after",
-	[ROLE_NR_BEFORE] = "nr_before",
+static const char *const role_names[NR_VALUE_ROLES] = {
+	[VALUE_NONE] = "",
+	[VALUE_AFTER] = "after",
+	[VALUE_BEFORE] = "before",
+	[VALUE_NR_AFTER] = "nr_after",
+	[VALUE_NR_BEFORE] = "nr_before",
 };
 
 const char *diff_role_name(enum value_role role)
@@ -342,29 +342,29 @@ const char *diff_role_name(enum value_role role)
 
 enum value_role diff_role_of(const char *name)
 {
-	for (u32 role = ROLE_AFTER; name && role < NR_ROLES; role++)
+	for (u32 role = VALUE_AFTER; name && role < NR_VALUE_ROLES; role++)
 		if (!strcmp(name, role_names[role]))
 			return (enum value_role)role;
-	return ROLE_NONE;
+	return VALUE_NONE;
 }
 
 static bool has_nr(const struct profile *p)
 {
-	return p->types.nr == 4 && p->types.at[2].role == ROLE_NR_AFTER &&
-	       p->types.at[3].role == ROLE_NR_BEFORE;
+	return p->types.nr == 4 && p->types.at[2].role == VALUE_NR_AFTER &&
+	       p->types.at[3].role == VALUE_NR_BEFORE;
 }
 
 bool profile_is_diff(const struct profile *p)
 {
-	return (p->types.nr == 2 || has_nr(p)) && p->types.at[0].role == ROLE_AFTER &&
-	       p->types.at[1].role == ROLE_BEFORE;
+	return (p->types.nr == 2 || has_nr(p)) && p->types.at[0].role == VALUE_AFTER &&
+	       p->types.at[1].role == VALUE_BEFORE;
 }
 
 void diff_settle(struct profile *p)
 {
 	if (!profile_is_diff(p))
 		vec_each(type, &p->types)
-			type->role = ROLE_NONE;
+			type->role = VALUE_NONE;
 }
 
 bool diff_has_counts(const struct profile *p)
@@ -403,8 +403,8 @@ struct diff_types diff_find_types(struct profile *p, const struct value_type *t,
 	struct diff_types types = { .after = profile_find_type(p, after, t->unit) };
 
 	types.before = profile_find_type(p, before, t->unit);
-	p->types.at[types.after].role = are_counts ? ROLE_NR_AFTER : ROLE_AFTER;
-	p->types.at[types.before].role = are_counts ? ROLE_NR_BEFORE : ROLE_BEFORE;
+	p->types.at[types.after].role = are_counts ? VALUE_NR_AFTER : VALUE_AFTER;
+	p->types.at[types.before].role = are_counts ? VALUE_NR_BEFORE : VALUE_BEFORE;
 	return types;
 }
 

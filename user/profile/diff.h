@@ -20,10 +20,10 @@ int diff_choose(const struct profile *before, const struct profile *after, const
 		struct diff_types *out, struct str *others, struct str *why);
 
 /*
- * Fills the new profile `out` with the stacks of both under two value types, role ROLE_AFTER first.
- * The weights are those of the files, not scaled; a stack of only one file is kept. If the weights
- * are not samples and both have numbers of samples (profile/count.h), these become two more types.
- * A process frame ("java-123") that only one file has loses its number.
+ * Fills the new profile `out` with the stacks of both under two value types, role VALUE_AFTER
+ * first. The weights are those of the files, not scaled; a stack of only one file is kept. If the
+ * weights are not samples and both have numbers of samples (profile/count.h), these become two more
+ * types. A process frame ("java-123") that only one file has loses its number.
  */
 void profile_diff(const struct profile *before, const struct profile *after,
 		  const struct diff_types *types, struct profile *out);
@@ -38,7 +38,7 @@ bool profile_is_diff(const struct profile *p);
 void diff_settle(struct profile *p);
 
 /*
- * The name of a role in file formats: "after", "nr_after", ..; "" for ROLE_NONE. `name` may be
+ * The name of a role in file formats: "after", "nr_after", ..; "" for VALUE_NONE. `name` may be
  * NULL.
  */
 const char *diff_role_name(enum value_role role);

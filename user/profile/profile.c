@@ -173,7 +173,7 @@ void profile_free(struct profile *p)
 
 u32 profile_add_type(struct profile *p, const char *name, const char *unit)
 {
-	vec_push(&p->types, (struct value_type){ xstrdup(name), xstrdup(unit), ROLE_NONE });
+	vec_push(&p->types, (struct value_type){ xstrdup(name), xstrdup(unit), VALUE_NONE });
 	return (u32)p->types.nr - 1;
 }
 

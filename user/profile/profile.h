@@ -10,12 +10,12 @@
 
 /* The role of a value type in a comparison (profile/diff.h). */
 enum value_role {
-	ROLE_NONE,
-	ROLE_AFTER,
-	ROLE_BEFORE,
-	ROLE_NR_AFTER, /* numbers of samples behind weights that are not samples */
-	ROLE_NR_BEFORE,
-	NR_ROLES,
+	VALUE_NONE,
+	VALUE_AFTER,
+	VALUE_BEFORE,
+	VALUE_NR_AFTER, /* numbers of samples behind weights that are not samples */
+	VALUE_NR_BEFORE,
+	NR_VALUE_ROLES,
 };
 
 /* A kind of value. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that posts requests; with fleet/fetch.c the only user of libcurl. */
+/* The process that posts requests; with fleet/http/fetch.c the only user of libcurl. */
 #include "push/post.h"
 
 #include <ctype.h>

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
-#include "fleet/fetch.h"
+#include "fleet/http/fetch.h"
 
 #define PATH          "/api/v1/top"
 #define SOCKET_PREFIX "unix:"

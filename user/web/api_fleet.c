@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "fleet/selector.h"
+#include "fleet/wire/selector.h"
 #include "web/api.h"
 #include "web/fleet_requests.h"
 #include "web/request.h"

@@ -20,10 +20,9 @@
 #include "base/types.h"
 #include "base/vec.h"
 #include "control/protocol.h"
-#include "fleet/entry.h"
-#include "fleet/link.h"
-#include "fleet/member.h"
-#include "fleet/stream_names.h"
+#include "fleet/node/node_agent.h"
+#include "fleet/wire/entry.h"
+#include "fleet/wire/link.h"
 #include "store/store.h"
 #include "web/fleet_connection.h"
 #include "web/fleet_facts.h"
@@ -107,16 +106,16 @@ static void write_left(int dir, u64 left_ns)
 }
 
 /* Reads the file once the number of CPUs is known; afterwards writes what has changed. */
-static void fleet_budget_tick(struct fleet_budget *b, struct member *n, u32 nr_cpus)
+static void fleet_budget_tick(struct fleet_budget *b, struct node_agent *n, u32 nr_cpus)
 {
 	if (!nr_cpus)
 		return;
 	if (!b->is_read) {
 		b->is_read = true;
-		member_set_budget(n, nr_cpus, read_left(b->dir, nr_cpus));
-		b->left_ns = member_budget_left(n);
+		node_agent_set_budget(n, nr_cpus, read_left(b->dir, nr_cpus));
+		b->left_ns = node_agent_budget_left(n);
 	}
-	u64 left_ns = member_budget_left(n);
+	u64 left_ns = node_agent_budget_left(n);
 	/* It grows all the time; only what was taken must survive. */
 	if (left_ns + WORTH_NS > b->left_ns && left_ns < b->left_ns + 100 * WORTH_NS)
 		return;
@@ -237,8 +236,8 @@ struct node_request {
 struct fleet {
 	struct service *sv;
 	struct link *link;
-	struct member *member;
-	struct member_host host;
+	struct node_agent *agent;
+	struct node_agent_host host;
 	VEC(struct node_request *) requests;
 	VEC(struct fleet_watch *) watches;
 	struct fleet_budget budget;
@@ -288,7 +287,7 @@ static void watch_jvms(struct fleet *f, u64 now_ns)
 	vec_each(w, &f->watches) {
 		bool is_more = fleet_watch_look(*w, &f->sv->recorder);
 		if (is_more && (*w)->ended_ns)
-			member_died(f->member, (*w)->number, (*w)->nr_died);
+			node_agent_died(f->agent, (*w)->number, (*w)->nr_died);
 		if ((*w)->ended_ns && now_ns - (*w)->ended_ns > FLEET_WATCH_NS)
 			fleet_watch_free(*w);
 		else
@@ -301,7 +300,7 @@ static void end_request(struct node_request *e, enum verdict v, const char *why,
 			const struct payload *bytes)
 {
 	struct fleet_watch *w = find_watch(e->fleet, e->number);
-	const struct member_result r = {
+	const struct node_agent_result r = {
 		.verdict = v,
 		.why = why,
 		.bytes = bytes ? bytes->at : NULL,
@@ -313,7 +312,7 @@ static void end_request(struct node_request *e, enum verdict v, const char *why,
 		.nr_died = w ? w->nr_died : 0,
 	};
 
-	member_ended(e->fleet->member, e->number, &r);
+	node_agent_ended(e->fleet->agent, e->number, &r);
 	drop_request(e);
 }
 
@@ -403,7 +402,7 @@ static bool host_is_disabled(void *ctx)
 	return !access(DISABLE_PATH, F_OK);
 }
 
-static void host_look(void *ctx, struct member_facts *out)
+static void host_look(void *ctx, struct node_agent_facts *out)
 {
 	const struct fleet *f = ctx;
 
@@ -431,7 +430,7 @@ static void answered(void *ctx, int err, const char *why, u64 id)
 	struct node_request *e = ctx;
 
 	e->session = id;
-	member_started(e->fleet->member, e->number, err ? VERDICT_POLICY : VERDICT_ACCEPT, why);
+	node_agent_started(e->fleet->agent, e->number, err ? VERDICT_POLICY : VERDICT_ACCEPT, why);
 	if (err)
 		drop_request(e);
 	else if (e->is_stopped)
@@ -449,7 +448,7 @@ static void choose_target(const struct selector *s, struct control_start *start)
 	copy_text(start->target_text, sizeof(start->target_text), *container ? container : pod);
 }
 
-static int start_recording(struct node_request *e, const struct member_work *w)
+static int start_recording(struct node_request *e, const struct node_agent_work *w)
 {
 	auto_free char *name = xasprintf("fleet: %s%s%s", w->person,
 					 *w->request->reason ? ": " : "", w->request->reason);
@@ -468,7 +467,7 @@ static int start_recording(struct node_request *e, const struct member_work *w)
 	return sessions_start(e->fleet->sv->sessions, &o);
 }
 
-static int start_range(struct node_request *e, const struct member_work *w)
+static int start_range(struct node_request *e, const struct node_agent_work *w)
 {
 	u64 to_ms = time_wall_ns() / NS_PER_MS - w->request->ago_s * 1000ull;
 	struct range r = RANGE_ALL(to_ms - w->request->duration_s * 1000ull, to_ms);
@@ -483,7 +482,7 @@ static int start_range(struct node_request *e, const struct member_work *w)
 	if (!store_coverage(e->fleet->sv->store, r.from_ms * NS_PER_MS, r.to_ms * NS_PER_MS, &c))
 		e->covered_ms = c.covered_ns / NS_PER_MS;
 	store_coverage_fini(&c);
-	member_started(e->fleet->member, e->number, VERDICT_ACCEPT, "");
+	node_agent_started(e->fleet->agent, e->number, VERDICT_ACCEPT, "");
 	return range_render(e->fleet->sv, &r, "sflm", converted, e);
 }
 
@@ -491,14 +490,14 @@ static void start_audit(struct node_request *e)
 {
 	auto_str struct str text = { 0 };
 
-	member_started(e->fleet->member, e->number, VERDICT_ACCEPT, "");
+	node_agent_started(e->fleet->agent, e->number, VERDICT_ACCEPT, "");
 	int err = fleet_entries_read(e->fleet->sv->store, &text);
 	const struct payload bytes = { .at = text.at, .nr = text.len };
 	end_request(e, err || !text.len ? VERDICT_FAILED : VERDICT_ACCEPT,
 		    err ? "The list cannot be read." : "", &bytes);
 }
 
-static void host_start(void *ctx, const struct member_work *w)
+static void host_start(void *ctx, const struct node_agent_work *w)
 {
 	struct fleet *f = ctx;
 	struct node_request *e = xcalloc(1, sizeof(*e));
@@ -515,8 +514,8 @@ static void host_start(void *ctx, const struct member_work *w)
 	if (!err)
 		return;
 	if (is_recording) {
-		member_started(f->member, e->number, VERDICT_BUSY,
-			       "As many recordings run as may, or there is no recorder.");
+		node_agent_started(f->agent, e->number, VERDICT_BUSY,
+				   "As many recordings run as may, or there is no recorder.");
 		drop_request(e);
 	} else {
 		end_request(e, VERDICT_BUSY, "Too many jobs wait.", NULL);
@@ -576,7 +575,7 @@ static void load_policy(struct fleet *f)
 	ssize_t len = fd < 0 ? 0 : read(fd, bytes, sizeof(bytes));
 
 	if (len > 0)
-		member_message(f->member, "", bytes, (size_t)len);
+		node_agent_message(f->agent, "", bytes, (size_t)len);
 }
 
 /* Without JetStream, stream or right nobody answers, and nothing changes. */
@@ -635,8 +634,8 @@ static void read_keys(struct fleet *f)
 		keys_fini(&keys);
 		return;
 	}
-	bool has_policy = member_has_policy(f->member);
-	member_set_keys(f->member, &keys);
+	bool has_policy = node_agent_has_policy(f->agent);
+	node_agent_set_keys(f->agent, &keys);
 	if (!has_policy)
 		load_policy(f);
 }
@@ -655,7 +654,7 @@ static void take_events(struct fleet *f)
 		if (err)
 			return;
 		if (e.kind == LINK_MESSAGE)
-			member_message(f->member, e.reply, e.bytes, e.len);
+			node_agent_message(f->agent, e.reply, e.bytes, e.len);
 		else
 			f->sv->changed |=
 				fleet_connection_take(&f->connection, &e) ? CHANGED_NODE : 0;
@@ -675,12 +674,12 @@ void fleet_tick(struct fleet *f)
 	f->ticked_ns = now;
 	fetch_recordings(f);
 	watch_jvms(f, now);
-	member_tick(f->member);
+	node_agent_tick(f->agent);
 	if (f->link && f->connection.is_up)
 		fleet_life_tick(&f->life, f->link, f->sv->o->fleet->node, now);
 	if (f->link)
 		ask_policy(f, now);
-	fleet_budget_tick(&f->budget, f->member, f->sv->recorder.caps.nr_cpus);
+	fleet_budget_tick(&f->budget, f->agent, f->sv->recorder.caps.nr_cpus);
 	if (now - f->keys_ns > KEYS_NS) {
 		f->keys_ns = now;
 		read_keys(f);
@@ -722,14 +721,14 @@ int fleet_new(struct service *sv, struct fleet **out)
 	const struct link_options link = { .url = o->url, .name = o->node, .dir = o->dir };
 	struct fleet *f = xcalloc(1, sizeof(*f));
 	f->sv = sv;
-	f->host = (struct member_host){
+	f->host = (struct node_agent_host){
 		f,          host_mono_ns,  host_wall_ms,     host_is_disabled, host_look,
 		host_runs,  host_start,    host_stop,        host_progress,    host_publish,
 		host_audit, host_busy_ppm, host_keep_policy,
 	};
 	f->pressure_fd = open("/proc/pressure/cpu", O_RDONLY | O_CLOEXEC);
 	f->budget.dir = sv->o->dir;
-	f->member = member_new(o->node, o->labels, &f->host);
+	f->agent = node_agent_new(o->node, o->labels, &f->host);
 	int err = link_start(&link, &f->link);
 	if (err) {
 		log_error("fleet: cannot start: %s", strerror(-err));
@@ -738,8 +737,8 @@ int fleet_new(struct service *sv, struct fleet **out)
 	}
 	/* Without keys it refuses everybody. */
 	read_keys(f);
-	for (u32 i = 0; member_subject(f->member, i); i++)
-		link_subscribe(f->link, member_subject(f->member, i));
+	for (u32 i = 0; node_agent_subject(f->agent, i); i++)
+		link_subscribe(f->link, node_agent_subject(f->agent, i));
 	*out = f;
 	return 0;
 }
@@ -749,7 +748,7 @@ void fleet_free(struct fleet *f)
 	if (!f)
 		return;
 	link_free(f->link);
-	member_free(f->member);
+	node_agent_free(f->agent);
 	fleet_connection_fini(&f->connection);
 	vec_each(e, &f->requests)
 		free(*e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon as a node of a fleet (fleet/member.h): a request becomes a recording like any other,
- * or a range of slices. NULL stands for a daemon in no fleet.
+ * The daemon as a node of a fleet (fleet/node/node_agent.h): a request becomes a recording like any
+ * other, or a range of slices. NULL stands for a daemon in no fleet.
  */
 #pragma once
 

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "fleet/link.h"
+#include "fleet/wire/link.h"
 
 #define WARNINGS_MAX 2 /* while it is not connected */
 

@@ -24,7 +24,7 @@ static u32 pressure(int fd)
 	return (u32)percent;
 }
 
-static void add_service(struct member_facts *out, const char *name)
+static void add_service(struct node_agent_facts *out, const char *name)
 {
 	for (u32 i = 0; i < out->nr_services; i++)
 		if (!strcmp(out->services[i], name))
@@ -42,12 +42,12 @@ static int read_strip(const struct service *sv, struct store_strip *out)
 	return store_strip(sv->store, &q, out);
 }
 
-void fleet_facts_look(const struct service *sv, int pressure_fd, struct member_facts *out)
+void fleet_facts_look(const struct service *sv, int pressure_fd, struct node_agent_facts *out)
 {
 	const struct recorder_link *r = &sv->recorder;
 	struct store_strip strip = { 0 };
 
-	*out = (struct member_facts){
+	*out = (struct node_agent_facts){
 		.has_recorder = r->is_up,
 		.nr_cpus = r->caps.nr_cpus,
 		.nr_jvms = (u32)r->jvms.nr,

@@ -2,12 +2,12 @@
 /* Facts about the node for its fleet: the recorder, the load, and the services that run. */
 #pragma once
 
-#include "fleet/member.h"
+#include "fleet/node/node_agent.h"
 
 struct service;
 
 /* `pressure_fd` is /proc/pressure/cpu; -1: unknown. */
-void fleet_facts_look(const struct service *sv, int pressure_fd, struct member_facts *out);
+void fleet_facts_look(const struct service *sv, int pressure_fd, struct node_agent_facts *out);
 
 /* Whether the service of the selector may run. Without slices nobody knows: true. */
 bool fleet_facts_runs(const struct service *sv, const struct selector *s);

@@ -14,13 +14,13 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "fleet/asked.h"
-#include "fleet/bus.h"
-#include "fleet/controller.h"
-#include "fleet/coverage.h"
-#include "fleet/gather.h"
-#include "fleet/key.h"
-#include "fleet/link.h"
+#include "fleet/controller/audit.h"
+#include "fleet/controller/controller.h"
+#include "fleet/controller/coverage.h"
+#include "fleet/controller/gather.h"
+#include "fleet/wire/bus.h"
+#include "fleet/wire/key.h"
+#include "fleet/wire/link.h"
 #include "web/fleet_connection.h"
 #include "web/keeping.h"
 #include "web/service.h"
@@ -458,8 +458,8 @@ int fleet_requests_start(struct fleet_requests *all, const struct controller_ord
 		asked_free(r);
 		return err;
 	}
-	auto_free char *text = asked_text(&r->order, who);
-	asked_publish(all->link, all->sv->o->asks->person, text);
+	auto_free char *text = audit_request_text(&r->order, who);
+	audit_publish(all->link, all->sv->o->asks->person, text);
 	*id = r->id = ++all->last_id;
 	vec_push(&all->list, r);
 	all->sv->changed |= CHANGED_FLEET;
@@ -474,7 +474,7 @@ int fleet_requests_stop(struct fleet_requests *all, u64 id)
 		auto_free char *text =
 			xasprintf("fleet: asked to stop \"%s\"", (*r)->order.selector);
 		controller_stop((*r)->c);
-		asked_publish(all->link, all->sv->o->asks->person, text);
+		audit_publish(all->link, all->sv->o->asks->person, text);
 		(*r)->is_stopping = true;
 		all->sv->changed |= CHANGED_FLEET;
 		return 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The requests to a fleet that people start on the page of `sysflame fleet serve`. Each is a
- * controller (fleet/controller.h) with the key of one person. Its merged profile goes to the store.
- * While somebody looks at the page, a census lists the nodes every few seconds.
+ * controller (fleet/controller/controller.h) with the key of one person. Its merged profile goes to
+ * the store. While somebody looks at the page, a census lists the nodes every few seconds.
  */
 #pragma once
 
 #include <jansson.h>
 
-#include "fleet/controller.h"
+#include "fleet/controller/controller.h"
 
 struct service;
 struct fleet_requests;

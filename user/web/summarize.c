@@ -163,7 +163,7 @@ static void write_events(const struct profile *p, FILE *f)
 
 	str_add(&events, "");
 	for (u32 type = 0; type < p->types.nr; type++) {
-		bool is_side = p->types.at[type].role > ROLE_AFTER;
+		bool is_side = p->types.at[type].role > VALUE_AFTER;
 		auto_free char *name = diff_type_name(p, type);
 		if (!is_side && (!type || !count_is_only(p, type)))
 			str_addf(&events, "%s%s", events.len ? "," : "", name);

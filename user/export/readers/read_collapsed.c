@@ -473,7 +473,7 @@ static u32 type_of_counts(struct profile *p, bool is_fraction)
 
 	if (is_fraction)
 		return profile_find_type(p, "samples", "thousandths");
-	if (p->types.nr && !strcmp(first->unit, "samples") && first->role == ROLE_NONE)
+	if (p->types.nr && !strcmp(first->unit, "samples") && first->role == VALUE_NONE)
 		return 0;
 	return profile_find_type(p, "samples", "samples");
 }
@@ -530,7 +530,7 @@ int collapsed_read_diff(struct input *in, struct profile *p, struct str *why)
 {
 	profile_add_type(p, "samples after", "samples");
 	profile_add_type(p, "samples before", "samples");
-	p->types.at[0].role = ROLE_AFTER;
-	p->types.at[1].role = ROLE_BEFORE;
+	p->types.at[0].role = VALUE_AFTER;
+	p->types.at[1].role = VALUE_BEFORE;
 	return read_lines(in, true, p, why);
 }

@@ -429,7 +429,7 @@ static int read_profile(struct reading *r, const struct pb_field *f)
 {
 	r->start_wall_ns = r->duration_ns = 0;
 	r->period = 0;
-	r->role = ROLE_NONE;
+	r->role = VALUE_NONE;
 	int err = walk(r, f->at, f->len, take_head);
 	if (err)
 		return err;

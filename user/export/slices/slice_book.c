@@ -152,8 +152,8 @@ static void read_types(struct slice_book *b, struct cursor *c)
 	for (size_t i = 0; i < nr; i++) {
 		struct book_type t = { .name = read_name(b, c), .unit = read_name(b, c) };
 		u64 role = varint_read(c);
-		c->is_bad |= role >= NR_ROLES;
-		t.role = c->is_bad ? ROLE_NONE : (enum value_role)role;
+		c->is_bad |= role >= NR_VALUE_ROLES;
+		t.role = c->is_bad ? VALUE_NONE : (enum value_role)role;
 		vec_push(&b->types, t);
 	}
 }

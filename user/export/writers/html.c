@@ -61,7 +61,7 @@ static bool has_section(const struct str *body, enum section wanted)
 static bool is_comparison(const struct profile *p)
 {
 	vec_each(t, &p->types)
-		if (t->role != ROLE_NONE)
+		if (t->role != VALUE_NONE)
 			return true;
 	return false;
 }

@@ -111,7 +111,7 @@ static void make_columns(struct pprof *x)
 		if (!diff_is_before(p, type))
 			vec_push(&x->columns,
 				 (struct value_type){ diff_type_name(p, type),
-						      p->types.at[type].unit, ROLE_NONE });
+						      p->types.at[type].unit, VALUE_NONE });
 		vec_push(&x->column_of, (u32)x->columns.nr - 1);
 	}
 }

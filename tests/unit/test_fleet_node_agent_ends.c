@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A node of the fleet: how its recordings end, and the records it keeps of them. */
+#include "test.h"
+
+#include "node_agent_world.h"
+
+static void anybody_may_stop(void **state)
+{
+	struct world *w = *state;
+
+	run_one(w);
+	w->request.id[0]++;
+	send_control(w, MESSAGE_STOP, true); /* another one */
+	assert_int_equal(w->nr_stopped, 0);
+	send_control(w, MESSAGE_STOP, false);
+	send_control(w, MESSAGE_STOP, false);
+	assert_int_equal(w->nr_stopped, 1);
+	finish(w, "bytes", 5);
+	assert_string_equal(w->gather.nodes.at[0]->why, "It was stopped.");
+	pull(w);
+	assert_int_equal(w->nr_delivered, 1);
+}
+
+static void a_silent_controller_ends_the_recording(void **state)
+{
+	struct world *w = *state;
+
+	w->request.duration_s = 300;
+	run_one(w);
+	w->mono_ns += 59 * NS_PER_SEC;
+	node_agent_tick(w->agent);
+	send_control(w, MESSAGE_ALIVE, true);
+	w->mono_ns += 59 * NS_PER_SEC;
+	node_agent_tick(w->agent);
+	assert_int_equal(w->nr_stopped, 0);
+	w->mono_ns += 2 * NS_PER_SEC;
+	node_agent_tick(w->agent);
+	assert_int_equal(w->nr_stopped, 1);
+}
+
+static void a_node_that_suffers_ends_the_recording(void **state)
+{
+	struct world *w = *state;
+
+	w->request.duration_s = 300;
+	run_one(w);
+	w->facts.pressure_pct = 61;
+	node_agent_tick(w->agent);
+	w->mono_ns += 29 * NS_PER_SEC;
+	node_agent_tick(w->agent);
+	w->facts.pressure_pct = 60; /* a moment's rest */
+	node_agent_tick(w->agent);
+	w->facts.pressure_pct = 61;
+	w->mono_ns += 29 * NS_PER_SEC;
+	node_agent_tick(w->agent);
+	assert_int_equal(w->nr_stopped, 0);
+	w->mono_ns += 2 * NS_PER_SEC;
+	node_agent_tick(w->agent);
+	assert_int_equal(w->nr_stopped, 1);
+}
+
+static void a_recorder_over_its_share_ends_the_recording(void **state)
+{
+	struct world *w = *state;
+
+	w->request.duration_s = 300;
+	run_one(w);
+	w->facts.cpu_ppm = NODE_AGENT_CPU_PPM + 1;
+	node_agent_tick(w->agent);
+	w->mono_ns += (NODE_AGENT_STRAIN_S + 1) * NS_PER_SEC;
+	node_agent_tick(w->agent);
+	assert_int_equal(w->nr_stopped, 1);
+	finish(w, "bytes", 5);
+	assert_string_equal(w->gather.nodes.at[0]->why,
+			    "The recorder used more than 5 % of a CPU.");
+}
+
+static void a_fifth_of_the_samples_lost_ends_the_recording(void **state)
+{
+	struct world *w = *state;
+
+	run_one(w);
+	w->lost = 2500; /* of 12,500: exactly 20 % */
+	node_agent_tick(w->agent);
+	assert_int_equal(w->nr_stopped, 0);
+	w->lost = 2600;
+	node_agent_tick(w->agent);
+	assert_int_equal(w->nr_stopped, 1);
+}
+
+static void a_result_after_its_deadline_is_dropped(void **state)
+{
+	struct world *w = *state;
+
+	run_one(w);
+	for (u32 s = 0; s <= w->request.duration_s + NODE_AGENT_ENDING_S; s += 10) {
+		w->mono_ns += 10 * NS_PER_SEC;
+		send_control(w, MESSAGE_ALIVE, true);
+		node_agent_tick(w->agent);
+	}
+	assert_true(w->nr_stopped > 0);
+	finish(w, "bytes", 5);
+	assert_int_equal(w->gather.nodes.at[0]->state, GATHER_FAILED);
+	assert_string_equal(w->gather.nodes.at[0]->why, "The result took too long.");
+}
+
+static void a_refusal_is_on_the_audit_list(void **state)
+{
+	struct world *w = *state;
+
+	w->request.hz = 200;
+	ask(w);
+	assert_int_equal(w->nr_audited, 1);
+	w->private_key[0] ^= 1;
+	ask(w);
+	ask(w); /* strangers cannot fill the list */
+	assert_int_equal(w->nr_audited, 2);
+	w->mono_ns += 61 * NS_PER_SEC;
+	ask(w);
+	assert_int_equal(w->nr_audited, 3);
+}
+
+/* The number in the last DONE that was sent. */
+static u32 last_died(struct world *w)
+{
+	struct fleet_message m;
+	const struct str *bytes = &w->sent.at[w->sent.nr - 1].bytes;
+
+	assert_int_equal(message_decode(bytes->at, bytes->len, &m), 0);
+	assert_int_equal(m.kind, MESSAGE_DONE);
+	u32 nr = m.done.nr_died;
+	message_fini(&m);
+	return nr;
+}
+
+static void a_jvm_that_ends_after_the_recording_is_reported_again(void **state)
+{
+	const struct node_agent_result r = { .why = "", .bytes = "bytes", .len = 5, .nr_died = 1 };
+	struct world *w = *state;
+
+	run_one(w);
+	forget(w);
+	node_agent_ended(w->agent, w->number, &r);
+	assert_int_equal(last_died(w), 1);
+	forget(w);
+	node_agent_died(w->agent, w->number, 1);
+	assert_int_equal(w->sent.nr, 0);
+	node_agent_died(w->agent, w->number, 2);
+	assert_int_equal(last_died(w), 2);
+}
+
+static void a_controller_that_waits_hears_of_the_end_again(void **state)
+{
+	struct world *w = *state;
+	const struct node_agent_result r = { .why = "", .bytes = "bytes", .len = 5, .samples = 7 };
+
+	run_one(w);
+	send_control(w, MESSAGE_ALIVE, true);
+	assert_int_equal(w->sent.nr, 0);
+	node_agent_ended(w->agent, w->number, &r);
+	forget(w); /* it is lost */
+	send_control(w, MESSAGE_ALIVE, true);
+	bring(w);
+	forget(w);
+	assert_int_equal(w->gather.nodes.at[0]->samples, 7);
+	pull(w);
+	assert_int_equal(w->nr_delivered, 1);
+}
+
+/* The controller weights by the recorded time, and shows the reason. */
+static void a_result_that_is_not_whole_says_so(void **state)
+{
+	const struct node_agent_result r = {
+		.why = "The recorder ended.", .bytes = "bytes", .len = 5, .covered_ms = 1700
+	};
+	struct world *w = *state;
+	struct fleet_message m;
+
+	run_one(w);
+	forget(w);
+	node_agent_ended(w->agent, w->number, &r);
+	const struct str *bytes = &w->sent.at[w->sent.nr - 1].bytes;
+	assert_int_equal(message_decode(bytes->at, bytes->len, &m), 0);
+	assert_int_equal(m.done.verdict, VERDICT_ACCEPT);
+	assert_int_equal(m.done.covered_ms, 1700);
+	assert_string_equal(m.done.why, "The recorder ended.");
+	message_fini(&m);
+}
+
+static void a_restart_does_not_refill_the_budget(void **state)
+{
+	struct world *w = *state;
+	const u64 day_ns = 24 * 3600 * NS_PER_SEC, size_ns = day_ns / 1000 * 2;
+
+	assert_true(budget_refilled(2, 0, day_ns / 4) == size_ns / 4);
+	assert_true(budget_refilled(2, size_ns, day_ns) == size_ns);
+	assert_true(budget_refilled(2, UINT64_MAX, 0) == size_ns);
+	node_agent_set_budget(w->agent, 2, 5 * NS_PER_MS);
+	assert_true(node_agent_budget_left(w->agent) == 5 * NS_PER_MS);
+	ask(w);
+	expect(w, VERDICT_BUDGET);
+}
+
+static u64 cost_of(struct world *w, u64 covered_ms, u64 cpu_ns)
+{
+	const struct node_agent_result r = {
+		.why = "", .bytes = "x", .len = 1, .covered_ms = covered_ms
+	};
+	u64 before = node_agent_budget_left(w->agent);
+
+	run_one(w);
+	w->facts.cpu_ns += cpu_ns;
+	node_agent_ended(w->agent, w->number, &r);
+	forget(w);
+	return before - node_agent_budget_left(w->agent);
+}
+
+static void a_recording_that_ended_early_costs_its_time(void **state)
+{
+	struct world *w = *state;
+
+	node_agent_set_budget(w->agent, 2, UINT64_MAX);
+	assert_int_equal(cost_of(w, 3700, 0), budget_estimate(2, 99, 4));
+	assert_int_equal(cost_of(w, 3700, 300 * NS_PER_MS), 300 * NS_PER_MS);
+	assert_int_equal(cost_of(w, 0, 0), budget_estimate(2, 99, 30));
+	assert_int_equal(cost_of(w, 99000, 900 * NS_PER_MS), 900 * NS_PER_MS);
+}
+
+static void the_file_disable_ends_everything(void **state)
+{
+	struct world *w = *state;
+
+	run_one(w);
+	w->is_disabled = true;
+	node_agent_tick(w->agent);
+	assert_int_equal(w->nr_stopped, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(anybody_may_stop),
+		TEST(a_silent_controller_ends_the_recording),
+		TEST(a_node_that_suffers_ends_the_recording),
+		TEST(a_recorder_over_its_share_ends_the_recording),
+		TEST(a_fifth_of_the_samples_lost_ends_the_recording),
+		TEST(a_result_after_its_deadline_is_dropped),
+		TEST(a_refusal_is_on_the_audit_list),
+		TEST(a_jvm_that_ends_after_the_recording_is_reported_again),
+		TEST(a_controller_that_waits_hears_of_the_end_again),
+		TEST(a_result_that_is_not_whole_says_so),
+		TEST(a_restart_does_not_refill_the_budget),
+		TEST(a_recording_that_ended_early_costs_its_time),
+		TEST(the_file_disable_ends_everything),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `sysflame fleet init`: makes a person's key, and the keys and configuration of NATS. `add` and
+ * `revoke` change them.
+ * Part of cmd/cmd.h.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/opt.h"
+#include "cmd/cmd.h"
+#include "fleet/cli/layout.h"
+#include "fleet/wire/selector.h"
+
+struct options {
+	const char *dir, *person, *role, *namespaces, *nodes, *hosts;
+	bool help;
+};
+
+/* For what its owner asks (fleet/controller/audit.h). */
+static int write_person(const char *dir, const char *person)
+{
+	auto_free char *path = xasprintf("%s/person", dir), *text = xasprintf("%s\n", person);
+	int err;
+
+	unlink(path);
+	err = layout_write_file(path, false, text, strlen(text));
+	if (err)
+		log_error("fleet: %s: %s", path, strerror(-err));
+	return err;
+}
+
+/* An old key stays: nodes know it. */
+static int write_key(const char *dir, const u8 *private_key)
+{
+	auto_free char *path = xasprintf("%s/key", dir);
+	char text[2 * FLEET_KEY_LEN + 2];
+
+	hex_print(private_key, FLEET_KEY_LEN, text);
+	strcat(text, "\n");
+	int err = layout_write_file(path, true, text, strlen(text));
+	explicit_bzero(text, sizeof(text));
+	if (err)
+		log_error("fleet: %s: %s", path, strerror(-err));
+	return err;
+}
+
+static int append_line(const char *dir, const char *line)
+{
+	auto_free char *path = xasprintf("%s/keys", dir);
+	auto_close int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	ssize_t len = (ssize_t)strlen(line);
+	int err = fd < 0 ? -errno : write(fd, line, (size_t)len) == len ? 0 : -EIO;
+
+	if (err)
+		log_error("fleet: %s: %s", path, strerror(-err));
+	return err;
+}
+
+/* They are of no use, and would be in the way of the next try. */
+static void remove_key(const char *folder)
+{
+	auto_free char *key = xasprintf("%s/key", folder), *person = xasprintf("%s/person", folder);
+
+	unlink(key);
+	unlink(person);
+}
+
+/* The line by which nodes know the key. Returns an exit status. */
+static int make_line(const struct options *o, const u8 *public_key, struct str *line)
+{
+	struct fleet_keys checked = { 0 };
+	auto_str struct str why = { 0 };
+	char hex[2 * FLEET_KEY_LEN + 1];
+
+	hex_print(public_key, FLEET_KEY_LEN, hex);
+	str_addf(line, "%s %s %s%s%s\n", hex, o->role, o->person, o->namespaces ? " " : "",
+		 o->namespaces ?: "");
+	int err = keys_parse(line->at, &checked, &why);
+	keys_fini(&checked);
+	if (err)
+		log_error("fleet: %s", strchr(why.at, ':') + 2);
+	return err ? EXIT_USAGE : 0;
+}
+
+/* Makes the key and its line. Returns an exit status; if it fails, there is no new key. */
+static int make_key(const struct options *o, const char *folder, u8 *public_key, struct str *line)
+{
+	u8 private_key[FLEET_KEY_LEN];
+
+	if (key_new(private_key, public_key)) {
+		log_error("fleet: a key cannot be made");
+		return EXIT_FAILED;
+	}
+	int status = make_line(o, public_key, line);
+	if (!status && mkdir(folder, 0755) && errno != EEXIST) {
+		log_error("fleet: %s: %s", folder, strerror(errno));
+		status = EXIT_FAILED;
+	}
+	if (!status && write_key(folder, private_key))
+		status = EXIT_FAILED;
+	else if (!status && write_person(folder, o->person)) {
+		remove_key(folder);
+		status = EXIT_FAILED;
+	}
+	explicit_bzero(private_key, sizeof(private_key));
+	return status;
+}
+
+/* Nodes know the key from here on. Returns an exit status. */
+static int announce(const char *dir, const struct str *line)
+{
+	if (append_line(dir, line->at))
+		return EXIT_FAILED;
+	printf("%s", line->at);
+	return 0;
+}
+
+static enum rights_kind person_kind(const char *role)
+{
+	return strcmp(role, "operator") != 0 ? RIGHTS_PERSON : RIGHTS_OPERATOR;
+}
+
+static int init(const struct options *o)
+{
+	const struct layout_options layout = { .dir = o->dir,
+					       .nodes = o->nodes,
+					       .hosts = o->hosts ?: "localhost,127.0.0.1",
+					       .person = o->person,
+					       .person_kind = person_kind(o->role) };
+	auto_str struct str names = { 0 }, line = { 0 };
+	u8 public_key[FLEET_KEY_LEN];
+	size_t nr = 0;
+	int status = o->nodes ? layout_read_nodes(o->nodes, &names, &nr) : 0;
+
+	if (!status && o->nodes)
+		status = layout_check_hosts(layout.hosts);
+	status = status ?: make_key(o, o->dir, public_key, &line);
+	if (!status && announce(o->dir, &line)) {
+		remove_key(o->dir);
+		status = EXIT_FAILED;
+	}
+	if (!status && !o->nodes)
+		log_info("%s/key is private; copy the line above into the file `keys` of every "
+			 "node's --fleet-dir",
+			 o->dir);
+	if (status || !o->nodes)
+		return status;
+	str_add(&names, "");
+	status = layout_write(&layout, names.at, public_key);
+	if (!status)
+		log_info("%zu nodes. Copy %s/nodes/NAME to the --fleet-dir of each node, and "
+			 "%s/server to the NATS server, which starts by: nats-server -c hub.conf",
+			 nr, o->dir, o->dir);
+	return status;
+}
+
+int fleet_init_main(int argc, char **argv)
+{
+	struct options o = { .role = "operator", .person = "operator" };
+	const struct opt opts[] = {
+		{ 0, "dir", OPT_STRING, &o.dir, "DIR", "write the files `key` and `keys` there" },
+		{ 0, "person", OPT_STRING, &o.person, "NAME", "whose key it is (operator)" },
+		{ 0, "role", OPT_STRING, &o.role, "ROLE",
+		  "viewer, profiler or operator (operator)" },
+		{ 0, "namespaces", OPT_STRING, &o.namespaces, "NAME,..",
+		  "what a profiler may record" },
+		{ 0, "nodes", OPT_STRING, &o.nodes, "FILE",
+		  "a name on each line: also make their keys for NATS, and its configuration" },
+		{ 0, "hosts", OPT_STRING, &o.hosts, "HOST,..",
+		  "names and addresses of the server (localhost,127.0.0.1)" },
+		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
+	};
+	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
+
+	if (next < 0)
+		return EXIT_USAGE;
+	if (o.help) {
+		puts("usage: sysflame fleet init --dir DIR [OPTION..]\n\n"
+		     "Makes a key, and prints the line by which nodes know it. With --nodes it "
+		     "also\nmakes a key of NATS for each node, with the rights it needs, and "
+		     "configuration\nfor nats-server.\n");
+		opt_help(opts, ARRAY_SIZE(opts));
+		return 0;
+	}
+	if (!o.dir || next < argc) {
+		log_error("fleet init: takes --dir DIR and no other words");
+		return EXIT_USAGE;
+	}
+	if (!o.nodes && o.hosts) {
+		log_error("fleet init: --hosts needs --nodes FILE");
+		return EXIT_USAGE;
+	}
+	if (!node_name_is_valid(o.person)) {
+		log_error("fleet init: a person's name has 1 to 63 letters, digits, - and _");
+		return EXIT_USAGE;
+	}
+	return init(&o);
+}
+
+struct change {
+	const char *dir, *name, *role, *namespaces;
+	bool is_person, help;
+};
+
+static int parse_change(struct change *c, int argc, char **argv, bool adds)
+{
+	const struct opt opts[] = {
+		{ 0, "dir", OPT_STRING, &c->dir, "DIR", "the folder of fleet init" },
+		{ 0, "person", OPT_BOOL, &c->is_person, NULL, "NAME is a person" },
+		{ 'h', "help", OPT_BOOL, &c->help, NULL, "show this help" },
+		{ 0, "role", OPT_STRING, &c->role, "ROLE",
+		  "of a person: viewer, profiler or operator (viewer)" },
+		{ 0, "namespaces", OPT_STRING, &c->namespaces, "NAME,..",
+		  "what a profiler may record" },
+	};
+	size_t nr = ARRAY_SIZE(opts) - (adds ? 0 : 2);
+	int words = opt_parse_mixed(opts, nr, argc, argv);
+
+	if (words < 0)
+		return EXIT_USAGE;
+	if (c->help) {
+		printf("usage: sysflame fleet %s NAME --dir DIR [OPTION..]\n\n%s\n\n",
+		       adds ? "add" : "revoke",
+		       adds ? "Makes the key of a node or a person."
+			    : "Removes the rights of a node or a person.");
+		opt_help(opts, nr);
+		return 0;
+	}
+	if (!c->is_person && (c->role || c->namespaces)) {
+		log_error("fleet add: --role and --namespaces need --person");
+		return EXIT_USAGE;
+	}
+	c->role = c->role ?: "viewer";
+	c->name = words == 1 ? argv[0] : "";
+	if (c->dir && node_name_is_valid(c->name))
+		return 0;
+	log_error("fleet: takes --dir DIR and a name of 1 to 63 letters, digits, - and _");
+	return EXIT_USAGE;
+}
+
+static enum rights_kind kind_of(const struct change *c)
+{
+	return c->is_person ? person_kind(c->role) : RIGHTS_NODE;
+}
+
+static int say_reload(int status)
+{
+	if (!status)
+		log_info("copy server/users.conf to the NATS servers, and reload them: nats-server "
+			 "--signal reload");
+	return status;
+}
+
+/* The line comes last: nodes take it from the file within seconds. Returns an exit status. */
+static int add_person(const struct change *c)
+{
+	const struct options o = {
+		.dir = c->dir, .person = c->name, .role = c->role, .namespaces = c->namespaces
+	};
+	auto_free char *folder = xasprintf("%s/people/%s", c->dir, c->name);
+	auto_str struct str line = { 0 };
+	u8 public_key[FLEET_KEY_LEN];
+	int status = layout_check_new(c->dir, kind_of(c), c->name);
+
+	status = status ?: make_key(&o, folder, public_key, &line);
+	if (status)
+		return status;
+	status = layout_add(c->dir, kind_of(c), c->name, public_key);
+	if (status)
+		remove_key(folder);
+	else if (announce(c->dir, &line)) {
+		layout_revoke(c->dir, kind_of(c), c->name);
+		status = EXIT_FAILED;
+	}
+	return status;
+}
+
+int fleet_add_main(int argc, char **argv)
+{
+	struct change c = { 0 };
+	int status = parse_change(&c, argc, argv, true);
+
+	if (status || c.help)
+		return status;
+	return say_reload(c.is_person ? add_person(&c)
+				      : layout_add(c.dir, kind_of(&c), c.name, NULL));
+}
+
+int fleet_revoke_main(int argc, char **argv)
+{
+	struct change c = { 0 };
+	int status = parse_change(&c, argc, argv, false);
+
+	if (status || c.help)
+		return status;
+	status = layout_revoke(c.dir, kind_of(&c), c.name);
+	if (!status && c.is_person)
+		log_warn("remove the line of %s from the file `keys`, too, here and on the nodes",
+			 c.name);
+	return say_reload(status);
+}

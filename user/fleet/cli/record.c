@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `sysflame fleet record`: census, request, recordings, results, merge, profile.
+ * Part of cmd/cmd.h.
+ */
+#include <stdio.h>
+
+#include "base/log.h"
+#include "cmd/cmd.h"
+#include "cmd/profile_file.h"
+#include "fleet/cli/request.h"
+
+struct options {
+	struct connection_options request;
+	struct request_options asks;
+	const char *select, *output, *format;
+	bool force, help;
+	const struct format *to;
+};
+
+static int ask_and_write(const struct options *o, struct workers *w)
+{
+	auto_profile struct profile *p = profile_new();
+	struct requests a = { .stopped = fleet_signals_count(), .names_silent = true };
+	int status = requests_begin(&a, &o->request, w);
+
+	if (!status) {
+		struct controller_order order = requests_order(&a, WANT_RECORDING, o->select);
+		request_options_apply(&o->asks, &order);
+		status = requests_add(&a, &order);
+	}
+	status = status ?: requests_run(&a, CONTROLLER_ENDED);
+	if (!status) {
+		requests_log_reasons(controller_view(a.controllers[0]).nodes);
+		requests_log_coverage(a.controllers[0]);
+		requests_log_silent(&a);
+		status = requests_profile(a.controllers[0], p);
+	}
+	if (!status && profile_file_write(p, o->output, o->to, o->force, NULL))
+		status = EXIT_FAILED;
+	if (!status && controller_view(a.controllers[0]).stopped)
+		status = EXIT_FAILED;
+	requests_end(&a);
+	return status;
+}
+
+static int record(const struct options *o)
+{
+	struct workers *workers = NULL;
+	int status = EXIT_FAILED;
+
+	if (merge_start_workers(&workers)) {
+		log_error("fleet: the process that merges cannot be started");
+	} else {
+		status = ask_and_write(o, workers);
+	}
+	workers_free(workers);
+	return status;
+}
+
+static int usage_error(const char *text)
+{
+	log_error("fleet record: %s", text);
+	return EXIT_USAGE;
+}
+
+static int check(struct options *o)
+{
+	int status = requests_check_selector(o->select);
+
+	if (status)
+		return status;
+	if (!o->output)
+		return usage_error("needs -o FILE");
+	o->to = profile_file_format(o->format, o->output);
+	if (!o->to)
+		return EXIT_USAGE;
+	status = request_options_check(&o->asks, "record");
+	return status ?: profile_file_try(o->output, o->force) ? EXIT_FAILED : 0;
+}
+
+int fleet_record_main(int argc, char **argv)
+{
+	struct options o = { .request = { .wait_s = 2 }, .asks = REQUEST_DEFAULTS, .select = "" };
+	const struct opt opts[] = {
+		FLEET_OPTS(&o.request), HTTP_OPT(&o.request),
+		SELECT_OPT(&o.select),  REQUEST_OPTS(&o.asks),
+		OUTPUT_OPT(&o.output),  FORMAT_OPT(&o.format),
+		FORCE_OPT(&o.force),    { 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
+	};
+	int status = requests_parse(
+		"record", opts, ARRAY_SIZE(opts), argc, argv, &o.help,
+		"usage: sysflame fleet record --nats URL --fleet-dir DIR -o FILE [OPTION..]\n"
+		"       sysflame fleet record --http FILE -o FILE [OPTION..]\n\n"
+		"Records on many nodes at once and merges the profiles into one. Values of a\n"
+		"share of the nodes are estimates for all; the raw counts are kept.\n");
+
+	return status >= 0 ? status : check(&o) ?: record(&o);
+}

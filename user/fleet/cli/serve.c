@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `sysflame fleet serve`: the page of a fleet, with the key of one person.
+ * Part of cmd/cmd.h.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/opt.h"
+#include "cmd/cmd.h"
+#include "cmd/login_link.h"
+#include "daemon/home.h"
+#include "daemon/listen.h"
+#include "daemon/tls.h"
+#include "fleet/cli/request.h"
+#include "fleet/controller/merge.h"
+#include "web/web.h"
+
+#define DISK_MIN (16u << 20)
+
+struct options {
+	const char *url, *fleet_dir, *dir, *listen, *prefix, *hosts, *max_disk, *tls_cert, *tls_key;
+	bool link, help;
+	u64 disk_bytes;
+	char *own_dir; /* FLEET_DIR/page, if there is no --dir */
+};
+
+static int usage_error(const char *text)
+{
+	log_error("fleet serve: %s", text);
+	return EXIT_USAGE;
+}
+
+static int check(struct options *o)
+{
+	auto_str struct str why = { 0 };
+	size_t len = strlen(o->prefix);
+
+	if (!o->fleet_dir)
+		return usage_error("needs --fleet-dir DIR, the folder with the file `key`");
+	if (!o->dir)
+		o->dir = o->own_dir = xasprintf("%s/page", o->fleet_dir);
+	if (o->link)
+		return 0;
+	if (!o->url)
+		return usage_error("needs --nats URL");
+	if (listen_check(o->listen, &why)) {
+		log_error("fleet serve: --listen %s", why.at);
+		return EXIT_USAGE;
+	}
+	if (!o->tls_cert != !o->tls_key)
+		return usage_error("--tls-cert and --tls-key: each needs the other");
+	if (len && (o->prefix[0] != '/' || o->prefix[len - 1] == '/'))
+		return usage_error("--prefix: takes a path as /fleet, without a slash at the end");
+	if (!bytes_parse(o->max_disk, &o->disk_bytes) || o->disk_bytes < DISK_MIN)
+		return usage_error("--max-disk: takes bytes, as in 500m or 2g, at least 16m");
+	return 0;
+}
+
+struct serving {
+	struct home home;
+	struct listening socket;
+	struct tls tls;
+	u8 private_key[FLEET_KEY_LEN];
+	char person[AUDIT_NAME];
+	int control[2]; /* where web_run waits for a recorder; none is ever sent */
+};
+
+static int open_all(const struct options *o, struct serving *s)
+{
+	auto_str struct str why = { 0 }, address = { 0 };
+	int status = requests_read_key(o->fleet_dir, s->private_key);
+
+	if (status)
+		return status;
+	audit_person(o->fleet_dir, s->person);
+	int err = o->tls_key ? tls_read(o->tls_cert, o->tls_key, &s->tls, &why) : 0;
+	err = err ?: home_open(o->dir, geteuid(), getegid(), &s->home, &why)
+			     ?: listen_on(o->listen, &s->socket, &why);
+	if (!err &&
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, s->control)) {
+		str_add(&why, "there are no sockets left");
+		err = -1;
+	}
+	if (err) {
+		log_error("fleet serve: %s", why.at);
+		return EXIT_FAILED;
+	}
+	if (o->tls_key)
+		listening_set_https(&s->socket);
+	listening_address(&s->socket, o->prefix, "\n", &address);
+	if (home_set_address(&s->home, address.at)) {
+		log_error("fleet serve: %s/address cannot be written", o->dir);
+		return EXIT_FAILED;
+	}
+	return 0;
+}
+
+static int run(const struct options *o, struct serving *s)
+{
+	struct web_asks asks = { .url = o->url,
+				 .dir = o->fleet_dir,
+				 .private_key = s->private_key,
+				 .person = s->person };
+	struct web_options options = {
+		.listen_fd = s->socket.fd,
+		.control_fd = s->control[0],
+		.dir = s->home.dir,
+		.limits = { .max_disk_bytes = o->disk_bytes },
+		.prefix = o->prefix,
+		.operator_token = s->home.operator_token,
+		.viewer_token = s->home.viewer_token,
+		.allowed_hosts = o->hosts,
+		.tls_cert = s->tls.cert,
+		.tls_key = s->tls.key,
+		.is_loopback = s->socket.is_loopback,
+		.asks = &asks,
+	};
+
+	/* They fork, which web_run forbids. */
+	if (merge_start_workers(&asks.workers) || web_start_workers(&options)) {
+		log_error("fleet serve: the processes that read profiles cannot be started");
+		return EXIT_FAILED;
+	}
+	log_info("the page of the fleet is at %s%s%s", s->socket.url, o->prefix,
+		 s->socket.is_loopback ? "" : "; it can be reached from other machines");
+	log_info("the login address: sysflame fleet serve --link --fleet-dir %s%s%s", o->fleet_dir,
+		 o->own_dir ? "" : " --dir ", o->own_dir ? "" : o->dir);
+	return web_run(&options);
+}
+
+static int serve(const struct options *o)
+{
+	struct serving s = { .home = { .dir = -1, .lock = -1 },
+			     .socket.fd = -1,
+			     .control = { -1, -1 } };
+	int status = open_all(o, &s) ?: run(o, &s);
+
+	if (s.home.dir >= 0)
+		home_set_address(&s.home, "");
+	home_close(&s.home);
+	if (s.socket.fd >= 0)
+		close(s.socket.fd);
+	for (int i = 0; i < 2; i++)
+		if (s.control[i] >= 0)
+			close(s.control[i]);
+	tls_fini(&s.tls);
+	explicit_bzero(s.private_key, sizeof(s.private_key));
+	return status;
+}
+
+int fleet_serve_main(int argc, char **argv)
+{
+	struct options o = { .listen = "127.0.0.1:7071", .prefix = "", .max_disk = "2g" };
+	const struct opt opts[] = {
+		{ 0, "nats", OPT_STRING, &o.url, "URL", "nats://HOST:PORT,.. or tls://.." },
+		{ 0, "fleet-dir", OPT_STRING, &o.fleet_dir, "DIR",
+		  "the folder with the file `key`" },
+		{ 0, "dir", OPT_STRING, &o.dir, "DIR", "keep profiles here (FLEET-DIR/page)" },
+		{ 0, "listen", OPT_STRING, &o.listen, "ADDR",
+		  "HOST:PORT or unix:PATH (127.0.0.1:7071); port 0 takes a free one" },
+		{ 0, "tls-cert", OPT_STRING, &o.tls_cert, "FILE",
+		  "serve HTTPS with this certificate and those above it (PEM)" },
+		{ 0, "tls-key", OPT_STRING, &o.tls_key, "FILE", "its private key (PEM)" },
+		{ 0, "prefix", OPT_STRING, &o.prefix, "PATH",
+		  "serve below this path, for a proxy in front" },
+		{ 0, "allow-host", OPT_STRING, &o.hosts, "HOST,..",
+		  "further names by which people reach it, as in their browser's address" },
+		{ 0, "max-disk", OPT_STRING, &o.max_disk, "BYTES",
+		  "delete the oldest profiles beyond this (2g)" },
+		{ 0, "link", OPT_BOOL, &o.link, NULL,
+		  "print the login address of the page that is served" },
+		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
+	};
+	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv), status;
+
+	if (next < 0)
+		return EXIT_USAGE;
+	if (o.help) {
+		puts("usage: sysflame fleet serve --nats URL --fleet-dir DIR [OPTION..]\n\n"
+		     "Serves a page on which people choose a service, record its nodes and read "
+		     "the\n"
+		     "merged profiles. Requests are signed by the key in DIR, whoever logs in.\n");
+		opt_help(opts, ARRAY_SIZE(opts));
+		return 0;
+	}
+	if (next < argc) {
+		log_error("fleet serve: %s: unexpected", argv[next]);
+		return EXIT_USAGE;
+	}
+	status = check(&o);
+	status = status ?: o.link ? login_link_print("fleet serve", o.dir) : serve(&o);
+	free(o.own_dir);
+	return status;
+}

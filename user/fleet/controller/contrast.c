@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How two groups of nodes differ. */
+#include "fleet/controller/contrast.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "base/auto.h"
+#include "export/interchange/tags.h"
+
+#define NO_NODE UINT32_MAX
+
+/* The nodes of a group, by name. */
+struct side {
+	const struct contrast_side *of;
+	VEC(const char *) nodes;
+	u32 *node_of; /* by label set; NO_NODE */
+	double *sums; /* by node */
+	double total;
+	bool has_nodes;
+};
+
+struct method {
+	const char *name; /* of a profile; the key */
+	double sums[2];
+	double *values[2]; /* by node; NULL: not followed */
+	UT_hash_handle hh;
+};
+
+struct contrasting {
+	struct side sides[2];
+	struct method *methods;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static u32 find_node(const struct side *s, const char *name)
+{
+	const char **found = s->nodes.nr ? bsearch(&name, s->nodes.at, s->nodes.nr,
+						   sizeof(s->nodes.at[0]), by_text)
+					 : NULL;
+
+	return found ? (u32)(found - s->nodes.at) : NO_NODE;
+}
+
+/* The node that a label set names by its tag. */
+static u32 node_of_labels(const struct side *s, const struct labels *l)
+{
+	const char *at = l->tags ?: "";
+	struct tag tag;
+	u32 node = NO_NODE;
+
+	while (node == NO_NODE && tag_next(&at, &tag)) {
+		if (!tag.is_number && !strcmp(tag.key, "node"))
+			node = find_node(s, tag.text);
+		tag_fini(&tag);
+	}
+	return node;
+}
+
+static void side_init(struct side *s, const struct contrast_side *of)
+{
+	const struct profile *p = of->profile;
+
+	*s = (struct side){ .of = of, .has_nodes = true };
+	for (size_t i = 0; i < of->nr_totals; i++)
+		if (!of->totals[i].err)
+			vec_push(&s->nodes, of->totals[i].node);
+	if (s->nodes.nr)
+		qsort(s->nodes.at, s->nodes.nr, sizeof(s->nodes.at[0]), by_text);
+	s->sums = xcalloc(s->nodes.nr + 1, sizeof(s->sums[0]));
+	s->node_of = xcalloc(p->labels.nr + 1, sizeof(s->node_of[0]));
+	for (size_t l = 0; l < p->labels.nr; l++)
+		s->node_of[l] = node_of_labels(s, &p->labels.at[l]);
+	vec_each(w, &p->weights) {
+		if (w->type != of->type)
+			continue;
+		s->total += (double)w->value;
+		if (s->node_of[w->labels] == NO_NODE)
+			s->has_nodes = false;
+		else
+			s->sums[s->node_of[w->labels]] += (double)w->value;
+	}
+	for (size_t i = 0; !s->has_nodes && of->sums_are_known && i < of->nr_totals; i++)
+		if (!of->totals[i].err)
+			s->sums[find_node(s, of->totals[i].node)] = (double)of->totals[i].raw;
+}
+
+static void side_fini(struct side *s)
+{
+	vec_fini(&s->nodes);
+	free(s->node_of);
+	free(s->sums);
+}
+
+static const char *leaf_name(const struct profile *p, node_id node)
+{
+	return frames_get(p->frames, p->nodes.at[node].frame)->name;
+}
+
+static struct method *method_of(struct contrasting *c, const char *name)
+{
+	struct method *m;
+
+	HASH_FIND_STR(c->methods, name, m);
+	if (m)
+		return m;
+	m = xcalloc(1, sizeof(*m));
+	m->name = name;
+	HASH_ADD_KEYPTR(hh, c->methods, m->name, strlen(m->name), m);
+	return m;
+}
+
+static void add_selfs(struct contrasting *c, int side)
+{
+	const struct contrast_side *of = c->sides[side].of;
+
+	vec_each(w, &of->profile->weights)
+		if (w->type == of->type)
+			method_of(c, leaf_name(of->profile, w->node))->sums[side] +=
+				(double)w->value;
+}
+
+static double share(const struct contrasting *c, const struct method *m, int side)
+{
+	return c->sides[side].total > 0 ? m->sums[side] / c->sides[side].total : 0;
+}
+
+static int by_change(const void *a, const void *b, void *ctx)
+{
+	const struct method *x = *(struct method *const *)a, *y = *(struct method *const *)b;
+	double p = fabs(share(ctx, x, 1) - share(ctx, x, 0));
+	double q = fabs(share(ctx, y, 1) - share(ctx, y, 0));
+
+	return p > q ? -1 : p < q ? 1 : strcmp(x->name, y->name);
+}
+
+static void fill_values(struct contrasting *c, int side)
+{
+	const struct side *s = &c->sides[side];
+	const struct profile *p = s->of->profile;
+
+	vec_each(w, &p->weights) {
+		if (w->type != s->of->type)
+			continue;
+		struct method *m = method_of(c, leaf_name(p, w->node));
+		if (m->values[side])
+			m->values[side][s->node_of[w->labels]] += (double)w->value;
+	}
+}
+
+/*
+ * A share is a ratio of two sums. Near the truth it moves like the mean of these values, one for
+ * each node, whose mean is the share itself.
+ */
+static void make_linear(const struct contrasting *c, struct method *m, int side)
+{
+	const struct side *s = &c->sides[side];
+	double ratio = share(c, m, side), mean = s->total / (double)s->nodes.nr;
+
+	for (size_t i = 0; i < s->nodes.nr; i++)
+		m->values[side][i] =
+			mean > 0 ? ratio + (m->values[side][i] - ratio * s->sums[i]) / mean : 0;
+}
+
+static struct estimate change_of(const struct contrasting *c, struct method *m)
+{
+	const struct estimate_groups g = { m->values[0], m->values[1], (u32)c->sides[0].nodes.nr,
+					   (u32)c->sides[1].nodes.nr };
+
+	make_linear(c, m, 0);
+	make_linear(c, m, 1);
+	return estimate_difference(&g);
+}
+
+static void follow(struct contrasting *c, struct method **list, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		for (int side = 0; side < 2; side++)
+			list[i]->values[side] =
+				xcalloc(c->sides[side].nodes.nr + 1, sizeof(double));
+	fill_values(c, 0);
+	fill_values(c, 1);
+}
+
+static void choose_methods(struct contrasting *c, size_t max, struct contrast *out)
+{
+	size_t nr = HASH_COUNT(c->methods), i = 0;
+	struct method **list = xcalloc(nr + 1, sizeof(list[0])), *m, *next;
+
+	HASH_ITER(hh, c->methods, m, next)
+		list[i++] = m;
+	if (nr)
+		qsort_r(list, nr, sizeof(list[0]), by_change, c);
+	nr = nr < max ? nr : max;
+	follow(c, list, nr);
+	for (i = 0; i < nr; i++)
+		vec_push(&out->methods,
+			 (struct contrast_method){ xstrdup(list[i]->name), share(c, list[i], 0),
+						   share(c, list[i], 1), change_of(c, list[i]) });
+	free(list);
+}
+
+static double mean_of(const struct side *s)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < s->nodes.nr; i++)
+		sum += s->sums[i];
+	return s->nodes.nr ? sum / (double)s->nodes.nr : 0;
+}
+
+static bool has_sums(const struct side *s)
+{
+	return s->nodes.nr && (s->has_nodes || s->of->sums_are_known);
+}
+
+void contrast_make(const struct contrast_side *before, const struct contrast_side *after,
+		   size_t nr_methods, struct contrast *out)
+{
+	struct contrasting c = { 0 };
+	struct side *b = &c.sides[0], *a = &c.sides[1];
+	struct method *m, *next;
+
+	side_init(b, before);
+	side_init(a, after);
+	*out = (struct contrast){ .nr_before = (u32)b->nodes.nr,
+				  .nr_after = (u32)a->nodes.nr,
+				  .has_nodes = b->has_nodes && a->has_nodes,
+				  .has_sums = has_sums(b) && has_sums(a),
+				  .mean_before = mean_of(b),
+				  .mean_after = mean_of(a) };
+	const struct estimate_groups g = { b->sums, a->sums, out->nr_before, out->nr_after };
+	if (out->has_sums)
+		out->change = estimate_difference(&g);
+	if (out->has_nodes && out->has_sums) {
+		add_selfs(&c, 0);
+		add_selfs(&c, 1);
+		choose_methods(&c, nr_methods, out);
+	}
+	HASH_ITER(hh, c.methods, m, next) {
+		HASH_DEL(c.methods, m);
+		free(m->values[0]);
+		free(m->values[1]);
+		free(m);
+	}
+	side_fini(b);
+	side_fini(a);
+}
+
+void contrast_fini(struct contrast *c)
+{
+	vec_each(m, &c->methods)
+		free(m->name);
+	vec_fini(&c->methods);
+}
+
+void contrast_add_change(struct str *out, const struct estimate *e, double factor, const char *unit)
+{
+	str_addf(out, "%+.2f%s", e->total * factor, unit);
+	if (e->has_interval)
+		str_addf(out, " (from %+.2f%s to %+.2f%s)", e->low * factor, unit, e->high * factor,
+			 unit);
+}
+
+void contrast_note(const struct contrast *c, const char *unit, struct profile *p)
+{
+	auto_str struct str text = { 0 };
+
+	if (!c->has_sums)
+		return;
+	str_addf(&text, "%.2f to %.2f %s in a node: ", c->mean_before, c->mean_after, unit);
+	contrast_add_change(&text, &c->change, 1, "");
+	if (!c->change.has_interval)
+		str_addf(&text, "; too few nodes for an interval, which takes %d in each group",
+			 ESTIMATE_NODES);
+	profile_note(p, "fleet-change", text.at, c->nr_before + c->nr_after);
+	vec_each(m, &c->methods) {
+		auto_free char *key = xasprintf("fleet-method/%s", m->name);
+		str_clear(&text);
+		contrast_add_change(&text, &m->change, 100, " %");
+		profile_note(p, key, text.at, 0);
+	}
+}
+
+void contrast_use_raw(struct profile *p, u32 *type)
+{
+	static const char *const ends[] = { "samples", "raw" };
+	struct value_type *t = &p->types.at[*type];
+
+	for (u32 i = 0; i < ARRAY_SIZE(ends); i++) {
+		auto_free char *name = xasprintf("%s-%s", t->name, ends[i]);
+		for (u32 other = 0; other < p->types.nr; other++) {
+			struct value_type *raw = &p->types.at[other];
+			if (strcmp(raw->name, name) != 0 || strcmp(raw->unit, t->unit) != 0)
+				continue;
+			free(raw->name);
+			raw->name = xstrdup(t->name);
+			*type = other;
+			return;
+		}
+	}
+}

@@ -1,0 +1,708 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One request to a fleet. */
+#include "fleet/controller/controller.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "base/types.h"
+#include "fleet/controller/combine.h"
+#include "fleet/controller/coverage.h"
+#include "fleet/controller/gather.h"
+#include "fleet/wire/key.h"
+#include "fleet/wire/message.h"
+#include "fleet/wire/policy.h"
+#include "fleet/wire/selector.h"
+
+#define SILENCE_NS (500 * NS_PER_MS) /* nobody has answered for so long: all have */
+#define ALIVE_NS   (15 * NS_PER_SEC)
+#define REMIND_NS  (5 * NS_PER_SEC)
+#define KEEP_NODES 200 /* samples of more nodes lose the label of their node */
+
+#define WAVES_MAX 3
+
+/* Which nodes take part, and when: one, then 1 %, then the rest. */
+struct waves {
+	u32 to_ppb[WAVES_MAX]; /* a wave has the hashes from that of the earlier one to this */
+	u32 nr_nodes[WAVES_MAX];
+	u32 nr;
+};
+
+/* The nodes of a census that match. */
+struct candidates {
+	u32 *hashes; /* of the nodes, sorted; owned */
+	size_t nr;
+	double busy; /* CPUs that they use together */
+};
+
+static int by_hash(const void *a, const void *b)
+{
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Sorts hashes of nodes. */
+static void waves_sort(u32 *hashes, size_t nr)
+{
+	qsort(hashes, nr, sizeof(hashes[0]), by_hash);
+}
+
+/* Nodes of each wave; returns the number of waves. */
+static u32 waves_sizes(u32 nr_chosen, bool in_waves, u32 sizes[WAVES_MAX])
+{
+	u32 second = (nr_chosen + 50) / 100, nr = 0;
+
+	if (in_waves && nr_chosen > 1) {
+		sizes[nr++] = 1;
+		if (second > 1 && second + 1 < nr_chosen)
+			sizes[nr++] = second;
+	}
+	sizes[nr] = nr_chosen;
+	for (u32 i = 0; i < nr; i++)
+		sizes[nr] -= sizes[i];
+	return nr + 1;
+}
+
+/* The bound above the sampling hash of node `i`: all of the fleet above the last one. */
+static u32 bound(const u32 *hashes, u32 nr, u32 i)
+{
+	return i < nr ? hashes[i] : FLEET_PPB;
+}
+
+/* `hashes` of all nodes that match, sorted; exactly `nr_chosen` of them take part. */
+static void waves_plan(const u32 *hashes, u32 nr, u32 nr_chosen, bool in_waves, struct waves *out)
+{
+	u32 sizes[WAVES_MAX], end = 0;
+
+	*out = (struct waves){ 0 };
+	out->nr = waves_sizes(nr_chosen < nr ? nr_chosen : nr, in_waves, sizes);
+	for (u32 i = 0; i < out->nr; i++) {
+		end += sizes[i];
+		out->nr_nodes[i] = sizes[i];
+		out->to_ppb[i] = bound(hashes, nr, end);
+	}
+}
+
+/* A node that does not know counts as one busy CPU. */
+static double busy_cpus(const struct gather_node *n)
+{
+	return n->busy_ppm ? (double)n->busy_ppm / 1e6 : 1;
+}
+
+/* Takes the nodes that match. *out is zero. */
+static void candidates_take(struct candidates *out, const struct gather *census, const u8 *seed)
+{
+	out->hashes = xcalloc(census->nodes.nr + 1, sizeof(out->hashes[0]));
+	vec_each(n, &census->nodes)
+		if ((*n)->verdict != VERDICT_NO_MATCH) {
+			out->hashes[out->nr++] = sampling_hash(seed, (*n)->name);
+			out->busy += busy_cpus(*n);
+		}
+	waves_sort(out->hashes, out->nr);
+}
+
+static void candidates_fini(struct candidates *all)
+{
+	free(all->hashes);
+}
+
+/* Samples that a node adds in the mean. */
+static double samples_per_node(const struct candidates *all, const struct controller_order *o)
+{
+	return all->busy / (double)all->nr * o->hz * o->duration_s;
+}
+
+/* Above 0, at most 1. */
+static double candidates_share(const struct candidates *all, const struct controller_order *o)
+{
+	double nr = (double)all->nr, share = o->share;
+
+	if (o->nr_nodes > 0)
+		share = o->nr_nodes / nr;
+	else if (o->nr_samples > 0)
+		share = o->nr_samples / samples_per_node(all, o) / nr;
+	else if (!(share > 0))
+		share = nr > POLICY_NODES && !o->is_confirmed ? POLICY_NODES / nr : 1;
+	return share < 1 ? share : 1;
+}
+
+/* Of all nodes that match. The caller adds id, time and the hash of its secret. */
+static struct fleet_request order_request(const struct controller_order *o, enum fleet_want want)
+{
+	struct fleet_request r = { .want = want,
+				   .hz = o->hz,
+				   .duration_s = o->duration_s,
+				   .ago_s = o->ago_s,
+				   .share_ppb = FLEET_PPB };
+
+	memcpy(r.selector, o->selector, sizeof(r.selector));
+	memcpy(r.events, o->events, sizeof(r.events));
+	memcpy(r.reason, o->reason, sizeof(r.reason));
+	memcpy(r.sampling_seed, o->sampling_seed, sizeof(r.sampling_seed));
+	return r;
+}
+
+/* Signs a request, and appends it as a message. Negative errno. */
+static int order_seal(const struct fleet_request *r, const u8 *private_key, struct str *out)
+{
+	struct fleet_message m = { .kind = MESSAGE_SIGNED };
+	int err = request_encode(r, &m.sealed);
+
+	err = err ?: key_sign(private_key, KEY_FOR_REQUEST, &m.sealed);
+	if (!err)
+		message_encode(&m, out);
+	return err;
+}
+
+struct controller {
+	struct controller_order order;
+	const struct controller_host *host;
+	enum controller_phase phase;
+	u8 secret[FLEET_ID_LEN], pull_hash[FLEET_HASH_LEN];
+	struct gather census, nodes;
+	struct gather_host gather_host;
+	bool has_nodes;       /* `census` and `nodes` are in use */
+	u64 now_ns, phase_ns; /* its begin */
+	u64 heard_ns, nr_heard, alive_ns;
+	size_t nr_chosen;
+	struct candidates candidates;
+	struct waves waves;
+	u32 wave;
+	bool is_stopping, is_noted;
+	struct combine combine;
+	char *error, *stopped;
+	bool is_usage;
+};
+
+static void enter(struct controller *c, enum controller_phase phase)
+{
+	c->phase = phase;
+	c->phase_ns = c->heard_ns = c->now_ns;
+	c->nr_heard = 0;
+}
+
+static u64 since(const struct controller *c)
+{
+	return c->now_ns - c->phase_ns;
+}
+
+__attribute__((format(printf, 2, 3))) static void report(struct controller *c, const char *fmt, ...)
+{
+	auto_free char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	if (vasprintf(&text, fmt, args) < 0)
+		abort();
+	va_end(args);
+	c->host->report(c->host->ctx, text);
+}
+
+/* Takes the sentence over. */
+static void fail(struct controller *c, char *error, bool is_usage)
+{
+	free(c->error);
+	c->error = error;
+	c->is_usage = is_usage;
+	enter(c, CONTROLLER_ENDED);
+}
+
+static bool random_bytes(void *at, size_t len)
+{
+	return getrandom(at, len, 0) == (ssize_t)len;
+}
+
+static void publish(void *ctx, const char *subject, const char *reply, const void *bytes,
+		    size_t len)
+{
+	struct controller *c = ctx;
+
+	if (!c->host->request)
+		c->host->publish(c->host->ctx, subject, reply, bytes, len);
+}
+
+static struct fleet_request request_of(const struct controller *c, enum fleet_want want)
+{
+	struct fleet_request r = order_request(&c->order, want);
+
+	r.sent_ms = c->host->wall_ms(c->host->ctx);
+	memcpy(r.pull_hash, c->pull_hash, sizeof(r.pull_hash));
+	return r;
+}
+
+static int send_request(struct controller *c, struct fleet_request *r)
+{
+	if (c->host->request) {
+		c->host->request(c->host->ctx, r);
+		return 0;
+	}
+	auto_free char *reply = xasprintf("%s.answer", c->host->inbox);
+	auto_str struct str bytes = { 0 };
+
+	if (!random_bytes(r->nonce, sizeof(r->nonce)) ||
+	    order_seal(r, c->host->private_key, &bytes))
+		return -EIO;
+	publish(c, "sysflame.v1.req.all", reply, bytes.at, bytes.len);
+	return 0;
+}
+
+static int begin_census(struct controller *c)
+{
+	struct fleet_request r = request_of(c, WANT_CENSUS);
+	u8 id[FLEET_ID_LEN]; /* of the request that follows */
+
+	if (!random_bytes(r.id, sizeof(r.id)) || !random_bytes(id, sizeof(id)))
+		return -EIO;
+	gather_init(&c->census, &c->gather_host, r.id, c->secret, c->host->inbox);
+	gather_init(&c->nodes, &c->gather_host, id, c->secret, c->host->inbox);
+	memcpy(c->nodes.sampling_seed, c->order.sampling_seed, sizeof(c->nodes.sampling_seed));
+	c->nodes.skips_others = true;
+	c->nodes.census = &c->census;
+	c->census.selector = c->nodes.selector = c->order.selector;
+	c->nodes.asked_ms = c->order.duration_s * 1000ull;
+	c->has_nodes = true;
+	return send_request(c, &r);
+}
+
+/* STOP or ALIVE, for the nodes of all waves. */
+static void send_control(struct controller *c, enum message_kind kind)
+{
+	struct fleet_message m = { .kind = kind, .control.has_id = true };
+	auto_str struct str bytes = { 0 };
+
+	memcpy(m.control.id, c->nodes.id, sizeof(m.control.id));
+	message_encode(&m, &bytes);
+	publish(c, "sysflame.v1.ctl", "", bytes.at, bytes.len);
+	if (c->host->stop && kind == MESSAGE_STOP)
+		c->host->stop(c->host->ctx, c->nodes.id);
+	c->alive_ns = c->now_ns;
+}
+
+static int deliver(void *ctx, const struct gather_node *n)
+{
+	struct controller *c = ctx;
+
+	if (c->order.want == WANT_AUDIT) {
+		if (c->host->text)
+			c->host->text(c->host->ctx, n->name, n->pull.bytes, n->pull.size);
+		return 0;
+	}
+	const struct spool_result r = { n->name, n->labels, gather_weight_ppm(&c->nodes, n),
+					n->pull.bytes, n->pull.size };
+
+	return combine_add(&c->combine, &r);
+}
+
+int controller_start(const struct controller_order *o, const struct controller_host *host,
+		     struct controller **out)
+{
+	static const u8 none[FLEET_ID_LEN];
+	struct controller *c = xcalloc(1, sizeof(*c));
+
+	c->order = *o;
+	c->host = host;
+	c->gather_host = (struct gather_host){ c, publish, deliver };
+	c->now_ns = host->mono_ns(host->ctx);
+	enter(c, CONTROLLER_CENSUS);
+	int err = combine_init(&c->combine, host->workers);
+	if (!random_bytes(c->secret, sizeof(c->secret)) ||
+	    (!memcmp(c->order.sampling_seed, none, sizeof(none)) &&
+	     !random_bytes(c->order.sampling_seed, sizeof(c->order.sampling_seed))))
+		err = err ?: -EIO;
+	if (host->filters)
+		combine_filter(&c->combine, o->selector);
+	digest(c->secret, sizeof(c->secret), c->pull_hash);
+	err = err ?: begin_census(c);
+	if (err) {
+		controller_free(c);
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+void controller_free(struct controller *c)
+{
+	if (!c)
+		return;
+	if (c->has_nodes) {
+		gather_fini(&c->nodes);
+		gather_fini(&c->census);
+	}
+	combine_fini(&c->combine);
+	candidates_fini(&c->candidates);
+	free(c->error);
+	free(c->stopped);
+	explicit_bzero(c->secret, sizeof(c->secret));
+	free(c);
+}
+
+double controller_share(const struct controller *c)
+{
+	return candidates_share(&c->candidates, &c->order);
+}
+
+static void send_wave(struct controller *c)
+{
+	struct fleet_request r = request_of(c, c->order.want);
+
+	r.from_ppb = c->wave ? c->waves.to_ppb[c->wave - 1] : 0;
+	r.share_ppb = c->waves.to_ppb[c->wave];
+	r.nr_matched = (u32)c->candidates.nr;
+	r.nr_nodes = (u32)c->nr_chosen;
+	memcpy(r.id, c->nodes.id, sizeof(r.id));
+	if (send_request(c, &r)) {
+		fail(c, xstrdup("the request cannot be signed"), false);
+		return;
+	}
+	c->nodes.to_ppb = r.share_ppb;
+	c->alive_ns = c->now_ns;
+	enter(c, CONTROLLER_RECORDS);
+}
+
+/* No further wave starts: the share is final, and results can be merged. */
+static void settle(struct controller *c)
+{
+	struct merge_order *m = &c->combine.order;
+
+	c->combine.holds = false;
+	m->share_ppb = (u32)((double)FLEET_PPB * (double)c->nr_chosen / (double)c->candidates.nr);
+	m->share_ppb = m->share_ppb ?: 1;
+	m->keeps_nodes = c->nr_chosen <= KEEP_NODES;
+}
+
+void controller_choose(struct controller *c, double share)
+{
+	double nr = floor(share * (double)c->candidates.nr + 0.5);
+	u32 nr_chosen = nr < 1 ? 1 : (u32)nr;
+	bool in_waves = c->order.has_waves && c->order.want == WANT_RECORDING &&
+			nr_chosen > CONTROLLER_WAVES_FROM;
+
+	if (c->phase != CONTROLLER_CHOICE || !(share > 0))
+		return;
+	if (nr_chosen > POLICY_NODES && !c->order.is_confirmed) {
+		fail(c,
+		     xasprintf("that would be %u nodes; more than %d take --yes and an operator",
+			       nr_chosen, POLICY_NODES),
+		     true);
+		return;
+	}
+	waves_plan(c->candidates.hashes, (u32)c->candidates.nr, nr_chosen, in_waves, &c->waves);
+	c->nr_chosen = nr_chosen < c->candidates.nr ? nr_chosen : c->candidates.nr;
+	c->combine.holds = c->waves.nr > 1;
+	if (c->waves.nr == 1)
+		settle(c);
+	else
+		report(c, "%zu nodes in %u waves, %u s apart; --no-waves records all at once",
+		       c->nr_chosen, c->waves.nr, c->order.watch_s);
+	send_wave(c);
+}
+
+static void end_census(struct controller *c)
+{
+	const struct gather *g = &c->census;
+	const struct gather_node *refuses = gather_refuses_key(g);
+
+	candidates_take(&c->candidates, g, c->order.sampling_seed);
+	census_text_report(g, c->host->report, c->host->ctx);
+	if (g->nr_twins)
+		report(c, "two nodes have the same name; only one of them counts");
+	if (!g->nodes.nr) {
+		fail(c, xstrdup("no node answered"), false);
+	} else if (refuses) {
+		fail(c, xasprintf("%s: %s", refuses->name, refuses->why), false);
+	} else if (!c->candidates.nr) {
+		fail(c,
+		     xasprintf("%zu node%s answered, none matches \"%s\"", g->nodes.nr,
+			       plural(g->nodes.nr), c->order.selector),
+		     false);
+	} else if (c->order.want == WANT_CENSUS) {
+		enter(c, CONTROLLER_ENDED);
+	} else {
+		enter(c, CONTROLLER_CHOICE);
+		if (!c->order.waits)
+			controller_choose(c, controller_share(c));
+	}
+}
+
+/* Nodes of the waves so far. */
+static u32 nr_asked(const struct controller *c)
+{
+	u32 nr = 0;
+
+	for (u32 i = 0; i <= c->wave; i++)
+		nr += c->waves.nr_nodes[i];
+	return nr;
+}
+
+static bool is_last_wave(const struct controller *c)
+{
+	return c->wave + 1 >= c->waves.nr;
+}
+
+/* Nobody answers any more. */
+static bool is_silent(struct controller *c, u64 nr_answers)
+{
+	u64 most_ns = c->order.answers_ms * NS_PER_MS;
+
+	if (nr_answers != c->nr_heard) {
+		c->nr_heard = nr_answers;
+		c->heard_ns = c->now_ns;
+	}
+	return since(c) >= most_ns || (nr_answers && c->now_ns - c->heard_ns >= SILENCE_NS);
+}
+
+static void begin_fetching(struct controller *c)
+{
+	auto_free char *late = census_late_text(&c->nodes);
+
+	if (late)
+		report(c, "%s", late);
+	enter(c, CONTROLLER_FETCHES);
+}
+
+static void stop_waves(struct controller *c, char *why)
+{
+	c->stopped = why;
+	report(c, "%s", why);
+	c->nr_chosen = nr_asked(c);
+	settle(c);
+	begin_fetching(c);
+}
+
+/* The nodes so far are no reason to spare the others. */
+static void judge_wave(struct controller *c)
+{
+	size_t failed = 0, heard = 0, died = 0;
+
+	vec_each(n, &c->nodes.nodes) {
+		heard++;
+		failed += (*n)->verdict == VERDICT_FAILED;
+		died += (*n)->nr_died;
+	}
+	failed += nr_asked(c) > heard ? nr_asked(c) - heard : 0;
+	if (died)
+		stop_waves(c,
+			   xasprintf("%zu sampled JVMs died: no further wave was started", died));
+	else if (failed * 100 > CONTROLLER_FAILS_PCT * (u64)nr_asked(c))
+		stop_waves(c, xasprintf("%zu of %u nodes failed: no further wave was started",
+					failed, nr_asked(c)));
+	else {
+		c->wave++;
+		if (is_last_wave(c))
+			settle(c);
+		send_wave(c);
+	}
+}
+
+static u64 wave_length_ns(const struct controller *c)
+{
+	return c->order.want == WANT_RECORDING ? c->order.duration_s * NS_PER_SEC : 0;
+}
+
+static bool wave_has_ended(struct controller *c)
+{
+	bool all = c->nodes.nodes.nr >= nr_asked(c);
+
+	/* While answers may come, one that works ends nothing. */
+	if (!all && since(c) < c->order.answers_ms * NS_PER_MS)
+		return false;
+	return (!gather_count(&c->nodes, GATHER_WORKS)) ||
+	       since(c) >= wave_length_ns(c) + CONTROLLER_SETTLE_S * NS_PER_SEC;
+}
+
+/* DONE or STOP may be lost with a connection: those who should have ended are asked again. */
+static void stay_in_touch(struct controller *c)
+{
+	bool is_over = since(c) >= wave_length_ns(c);
+
+	if (c->now_ns - c->alive_ns < (is_over ? REMIND_NS : ALIVE_NS))
+		return;
+	if (!is_over) {
+		send_control(c, MESSAGE_ALIVE);
+		return;
+	}
+	if (c->is_stopping)
+		gather_control_working(&c->nodes, MESSAGE_STOP);
+	gather_control_working(&c->nodes, MESSAGE_ALIVE);
+	c->alive_ns = c->now_ns;
+}
+
+static void step_wave(struct controller *c)
+{
+	stay_in_touch(c);
+	if (!wave_has_ended(c))
+		return;
+	if (is_last_wave(c) || c->is_stopping)
+		begin_fetching(c);
+	else
+		enter(c, CONTROLLER_WATCHES);
+}
+
+static void step_fetch(struct controller *c)
+{
+	if (gather_count(&c->nodes, GATHER_READY) && since(c) < CONTROLLER_SETTLE_S * NS_PER_SEC)
+		return;
+	gather_give_up(&c->nodes);
+	enter(c, CONTROLLER_MERGES);
+}
+
+static void step_merge(struct controller *c)
+{
+	const struct controller_state state = controller_view(c);
+
+	if (!combine_is_done(&c->combine))
+		return;
+	if (c->combine.error) {
+		fail(c, xstrdup(c->combine.error), false);
+		return;
+	}
+	if (!c->is_noted)
+		combine_mark_spoiled(&c->combine, &c->nodes);
+	if (!gather_count(&c->nodes, GATHER_DELIVERED)) {
+		fail(c, xstrdup("no node delivered a profile"), false);
+	} else if (c->order.want == WANT_AUDIT || c->is_noted) {
+		enter(c, CONTROLLER_ENDED);
+	} else if (coverage_add(&c->combine.next, &state, c->order.selector)) {
+		fail(c, xstrdup("there is no memory for the notes"), false);
+	} else {
+		c->is_noted = true;
+		combine_step(&c->combine, true);
+	}
+}
+
+static void stop_recordings(struct controller *c)
+{
+	send_control(c, MESSAGE_STOP);
+	if (!is_last_wave(c)) {
+		c->nr_chosen = nr_asked(c);
+		settle(c);
+	}
+	c->order.duration_s = 0;
+	enter(c, CONTROLLER_RECORDS);
+}
+
+void controller_stop(struct controller *c)
+{
+	if (c->phase == CONTROLLER_CENSUS || c->phase == CONTROLLER_CHOICE) {
+		fail(c, xstrdup("it was stopped before it began"), false);
+		return;
+	}
+	bool is_again = c->is_stopping;
+	c->is_stopping = true;
+	if (c->phase <= CONTROLLER_WATCHES && !is_again) {
+		stop_recordings(c);
+	} else if (c->phase <= CONTROLLER_WATCHES) {
+		begin_fetching(c);
+	} else if (c->phase == CONTROLLER_FETCHES && is_again) {
+		gather_give_up(&c->nodes);
+		enter(c, CONTROLLER_MERGES);
+	}
+}
+
+static struct gather *gather_of_phase(struct controller *c)
+{
+	return c->phase == CONTROLLER_CENSUS ? &c->census : &c->nodes;
+}
+
+void controller_take(struct controller *c, const struct fleet_message *m, const void *result)
+{
+	/* The merge has begun, and its counts are fixed: the node has not delivered in time. */
+	if (c->phase >= CONTROLLER_MERGES && m->kind == MESSAGE_DONE)
+		return;
+	gather_take_direct(gather_of_phase(c), m, result);
+}
+
+void controller_message(struct controller *c, const char *subject, const void *bytes, size_t len)
+{
+	struct gather *g = gather_of_phase(c);
+	struct fleet_message m;
+	int err = message_decode(bytes, len, &m);
+
+	if (err == -EPROTONOSUPPORT)
+		gather_take_foreign(g, subject);
+	if (err)
+		return;
+	gather_take(g, subject, &m);
+	message_fini(&m);
+}
+
+void controller_take_seen(struct controller *c, const char *node)
+{
+	if (c->phase != CONTROLLER_CENSUS)
+		gather_take_seen(&c->census, node);
+}
+
+static void step_phase(struct controller *c)
+{
+	switch (c->phase) {
+	case CONTROLLER_CENSUS:
+		if (is_silent(c, c->census.nr_answers))
+			end_census(c);
+		break;
+	case CONTROLLER_RECORDS:
+		step_wave(c);
+		break;
+	case CONTROLLER_WATCHES:
+		if (since(c) >= c->order.watch_s * NS_PER_SEC)
+			judge_wave(c);
+		break;
+	case CONTROLLER_FETCHES:
+		step_fetch(c);
+		break;
+	case CONTROLLER_MERGES:
+		step_merge(c);
+		break;
+	case CONTROLLER_CHOICE:
+	case CONTROLLER_ENDED:
+		break;
+	}
+}
+
+void controller_step(struct controller *c)
+{
+	c->now_ns = c->host->mono_ns(c->host->ctx);
+	if (c->phase >= CONTROLLER_RECORDS && c->phase < CONTROLLER_MERGES) {
+		c->nodes.pulls.is_paused = combine_is_full(&c->combine);
+		gather_tick(&c->nodes, c->now_ns);
+	}
+	if (c->phase < CONTROLLER_ENDED)
+		combine_step(&c->combine, c->phase == CONTROLLER_MERGES);
+	step_phase(c);
+}
+
+struct controller_state controller_view(const struct controller *c)
+{
+	return (struct controller_state){
+		.phase = c->phase,
+		.wave = c->wave,
+		.nr_waves = c->waves.nr,
+		.nr_census = c->census.nodes.nr,
+		.nr_matched = c->candidates.nr,
+		.nr_chosen = c->nr_chosen,
+		.p = c->candidates.nr ? (double)c->nr_chosen / (double)c->candidates.nr : 0,
+		.is_estimate = c->nr_chosen < c->candidates.nr,
+		.error = c->error,
+		.is_usage = c->is_usage,
+		.stopped = c->stopped,
+		.census = &c->census,
+		.nodes = &c->nodes,
+		.totals = c->combine.totals.at,
+		.nr_totals = c->combine.totals.nr,
+	};
+}
+
+const struct str *controller_profile(const struct controller *c)
+{
+	return &c->combine.profile;
+}

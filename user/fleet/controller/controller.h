@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One request to a fleet, from the census to the merged profile (docs/fleet-protocol.md). It never
+ * waits and has no clock and no network of its own: a command or a daemon drives it.
+ *
+ *   CENSUS -> CHOICE -> per wave: RECORDS, WATCHES -> FETCHES -> MERGES -> ENDED
+ */
+#pragma once
+
+#include "fleet/controller/gather.h"
+#include "fleet/controller/merge.h"
+
+#define CONTROLLER_WAVES_FROM 10 /* so many nodes are recorded at once; more take waves */
+#define CONTROLLER_WATCH_S    60 /* between waves */
+#define CONTROLLER_FAILS_PCT  2  /* of the nodes of a wave; more end the recording */
+#define CONTROLLER_SETTLE_S   60 /* from the end of the recordings to the last result */
+
+struct controller_order {
+	enum fleet_want want;
+	char selector[256], events[128], reason[128];
+	u32 hz, duration_s, ago_s;
+	double nr_nodes, share, nr_samples; /* how many nodes: one of them, or none */
+	bool is_confirmed;                  /* more than 200 nodes are meant */
+	bool has_waves;
+	bool waits; /* in CHOICE, until controller_choose */
+	u32 answers_ms, watch_s;
+	u8 sampling_seed[FLEET_ID_LEN]; /* zero: a new one */
+};
+
+struct controller_host {
+	void *ctx;
+	u64 (*mono_ns)(void *ctx);
+	u64 (*wall_ms)(void *ctx);
+	void (*publish)(void *ctx, const char *subject, const char *reply, const void *bytes,
+			size_t len);
+	/*
+	 * NULL: nodes are asked by messages. If set, it asks them in this process, and they answer
+	 * by controller_take: key and publish are not used, inbox may be "", and `stop` is set,
+	 * too.
+	 */
+	void (*request)(void *ctx, const struct fleet_request *r);
+	void (*stop)(void *ctx, const u8 *id);
+	/* Something that people want to know while it runs. */
+	void (*report)(void *ctx, const char *text);
+	/* A node's answer to WANT_AUDIT. May be NULL. */
+	void (*text)(void *ctx, const char *node, const void *bytes, size_t len);
+	struct workers *workers; /* NULL: profiles are merged in this process */
+	const u8 *private_key;   /* of the person; FLEET_KEY_LEN bytes */
+	const char *inbox;       /* "_INBOX.x" */
+	bool filters;            /* nodes may deliver samples of other processes, too */
+};
+
+enum controller_phase {
+	CONTROLLER_CENSUS,
+	CONTROLLER_CHOICE,
+	CONTROLLER_RECORDS,
+	CONTROLLER_WATCHES, /* a wave has ended; its JVMs are watched before the next one */
+	CONTROLLER_FETCHES,
+	CONTROLLER_MERGES,
+	CONTROLLER_ENDED, /* `error`, or there is a profile */
+};
+
+struct controller_state {
+	enum controller_phase phase;
+	u32 wave, nr_waves;
+	size_t nr_census, nr_matched, nr_chosen; /* answered; match; are asked to take part */
+	double p;                                /* of a node that matches */
+	bool is_estimate;                        /* p < 1: values are estimates */
+	const char *error;                       /* a sentence; NULL */
+	bool is_usage;                           /* .. about the order, not about the fleet */
+	const char *stopped;                     /* why later waves did not start; NULL */
+	const struct gather *census, *nodes;
+	const struct merge_total *totals; /* by delivered node */
+	size_t nr_totals;
+};
+
+struct controller;
+
+/* Sends the census. The host must outlive it. Negative errno if there are no random numbers. */
+int controller_start(const struct controller_order *o, const struct controller_host *host,
+		     struct controller **out);
+void controller_free(struct controller *c);
+
+/* A message to one of its inboxes. Others are ignored. */
+void controller_message(struct controller *c, const char *subject, const void *bytes, size_t len);
+
+/* ANSWER, or DONE with its result (NULL: none), of a node that is asked by controller_host.request.
+ */
+void controller_take(struct controller *c, const struct fleet_message *m, const void *result);
+
+/*
+ * A node that was seen lately: if it did not answer the census, the coverage names it. During the
+ * census it is ignored.
+ */
+void controller_take_seen(struct controller *c, const char *node);
+
+/* Goes on; call it after messages, and some times a second. */
+void controller_step(struct controller *c);
+
+/* With `waits`: the share of the nodes that take part, above 0. */
+void controller_choose(struct controller *c, double share);
+
+/* The share that the order means with so many nodes; for a choice across several controllers. */
+double controller_share(const struct controller *c);
+
+/*
+ * Ends the recordings early and merges their results. The second call stops waiting for recordings
+ * that have not ended, the third one for results that have not arrived.
+ */
+void controller_stop(struct controller *c);
+
+struct controller_state controller_view(const struct controller *c);
+
+/* In ENDED without an error: the profile in our own format. */
+const struct str *controller_profile(const struct controller *c);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How much of the fleet a profile stands for, as notes of the profile: the page's coverage panel
+ * and the text output show them.
+ */
+#pragma once
+
+#include "fleet/controller/controller.h"
+#include "fleet/controller/estimate.h"
+
+#define COVERAGE_NODES 50 /* nodes with a note of their own: the heaviest */
+
+/* Adds the notes and the title to a spool. Negative errno. */
+int coverage_add(struct spool *s, const struct controller_state *c, const char *selector);
+
+/* The estimate for all nodes that match: the total of the profile. */
+struct estimate coverage_estimate(const struct controller_state *c);

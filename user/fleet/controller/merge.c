@@ -1,0 +1,756 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Spools, and the workers that merge them. */
+#include "fleet/controller/merge.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/time.h"
+#include "base/types.h"
+#include "export/format/sflm.h"
+#include "export/format/varint.h"
+#include "export/interchange/tags.h"
+#include "export/merge.h"
+#include "export/read.h"
+#include "fleet/controller/estimate.h"
+#include "fleet/wire/selector.h"
+#include "profile/names.h"
+#include "profile/selection.h"
+#include "worker/worker.h"
+
+#define CPU_NS       (300 * NS_PER_SEC)
+#define MEMORY_BYTES (2ull << 30)
+#define RAW_BYTES    (16u << 20)
+#define KEPT_BYTES   (32 << 20) /* kept free by malloc: the next result needs about as much */
+#define PRUNE_NODES  500000     /* of the tree: from here on the lightest stacks go early */
+
+enum spool_kind {
+	SPOOL_RESULT, /* texts: the node and its labels */
+	SPOOL_MERGED, /* weight_ppm: the number of its nodes */
+	SPOOL_NOTE,   /* texts: key and sentence; weight_ppm: the value */
+};
+
+/* The two texts and the bytes follow. */
+struct spool_entry {
+	u32 kind, first_len, second_len, len;
+	u64 weight_ppm;
+};
+
+#define SPOOL_TEXT_MAX  1023
+#define SPOOL_BYTES_MAX (64u << 20)
+
+struct spool_params {
+	u32 nr, share_ppb;
+	u32 keeps_nodes;
+	char wanted[NR_SELECTOR_PROCESS][128]; /* of merge_order */
+};
+
+/*
+ * The totals and the profile follow. A total without a name is a partial result that was left out:
+ * `raw` is its index (merge_lost).
+ */
+struct partial_head {
+	u32 magic, nr_totals;
+};
+#define PARTIAL_MAGIC 0x314d4c46u
+
+/* The profile that all results are added to. */
+struct merging {
+	struct spool_params params;
+	struct profile *p;
+	struct frames *raw;   /* frames of results as they came: those of most nodes are alike */
+	struct naming *names; /* from them to those of `p` */
+	VEC(u64) sums;        /* by value type of `p` */
+	VEC(struct merge_total) totals;
+	double carry[SCALE_TYPES]; /* of rounding */
+	size_t prune_at;           /* nodes of `p` */
+	u32 nr_partials;           /* of the spool, so far */
+	u64 nr_bad;
+};
+
+/* An entry of the spool. */
+struct entry {
+	struct spool_entry head;
+	char first[SPOOL_TEXT_MAX + 1], second[SPOOL_TEXT_MAX + 1];
+	u8 *bytes; /* owned */
+};
+
+static int read_at(int fd, u64 *at, void *bytes, size_t len)
+{
+	ssize_t got;
+
+	for (char *to = bytes; len; to += got, *at += (u64)got, len -= (size_t)got) {
+		got = pread(fd, to, len, (off_t)*at);
+		if (got <= 0)
+			return got ? -errno : -EBADMSG;
+	}
+	return 0;
+}
+
+static int read_head(int fd, u64 *at, struct spool_entry *head)
+{
+	int err = read_at(fd, at, head, sizeof(*head));
+
+	if (err)
+		return err;
+	return head->first_len > SPOOL_TEXT_MAX || head->second_len > SPOOL_TEXT_MAX ||
+			       head->len > SPOOL_BYTES_MAX
+		       ? -EBADMSG
+		       : 0;
+}
+
+static int read_rest(int fd, u64 at, struct entry *e)
+{
+	e->first[e->head.first_len] = e->second[e->head.second_len] = '\0';
+	e->bytes = xmalloc(e->head.len + 1u);
+	int err = read_at(fd, &at, e->first, e->head.first_len);
+	err = err ?: read_at(fd, &at, e->second, e->head.second_len);
+	return err ?: read_at(fd, &at, e->bytes, e->head.len);
+}
+
+struct marking {
+	const char *node, *node_labels;
+	bool keeps_nodes;
+	VEC(char *) texts; /* tags of label sets; owned */
+};
+
+/* A node names no other: neither in its labels nor in its samples. */
+static bool is_name(const char *key)
+{
+	return !strcmp(key, "node");
+}
+
+static void add_node_tags(struct tags *all, const struct marking *m)
+{
+	auto_free char *copy = xstrdup(m->node_labels);
+	char *rest = copy, *key, *value;
+
+	if (m->keeps_nodes)
+		tags_add_text(all, "node", m->node);
+	while (all->all.nr < TAGS_MAX && node_labels_next(&rest, &key, &value))
+		if (!is_name(key))
+			tags_add_text(all, key, value);
+}
+
+/* A merge_label_fn. */
+static void mark(struct labels *l, void *ctx)
+{
+	struct marking *m = ctx;
+	const char *at = l->tags ?: "";
+	struct tags all = { 0 };
+	struct tag tag;
+
+	for (u32 nr = 0; nr < TAGS_MAX / 2 && tag_next(&at, &tag); nr++) {
+		bool is_own = !is_name(tag.key);
+		if (is_own && tag.is_number)
+			tags_add_number(&all, tag.key, tag.number, tag.unit);
+		else if (is_own)
+			tags_add_text(&all, tag.key, tag.text);
+		tag_fini(&tag);
+	}
+	add_node_tags(&all, m);
+	l->tags = tags_take(&all);
+	vec_push(&m->texts, (char *)l->tags);
+	l->pid = l->tid = 0;
+	l->container_id = l->pod_uid = "";
+	if (!m->keeps_nodes)
+		l->thread = l->pod = "";
+}
+
+static void marking_fini(struct marking *m)
+{
+	vec_each(t, &m->texts)
+		free(*t);
+	vec_fini(&m->texts);
+}
+
+/* -EOVERFLOW if a sum would exceed what every format holds; nothing has changed then. */
+static int add_sums(struct merging *m, const struct profile *file)
+{
+	u64 *sums = xcalloc(file->types.nr + 1, sizeof(sums[0]));
+	int err = 0;
+
+	vec_each(w, &file->weights) {
+		if (w->value > VARINT_MAX || sums[w->type] > VARINT_MAX - w->value)
+			err = -EOVERFLOW;
+		else
+			sums[w->type] += w->value;
+	}
+	for (u32 t = 0; !err && t < file->types.nr; t++) {
+		u32 of = profile_find_type(m->p, file->types.at[t].name, file->types.at[t].unit);
+		while (m->sums.nr <= of)
+			vec_push(&m->sums, 0);
+		if (m->sums.at[of] > VARINT_MAX - sums[t])
+			err = -EOVERFLOW;
+	}
+	for (u32 t = 0; !err && t < file->types.nr; t++)
+		m->sums.at[profile_find_type(m->p, file->types.at[t].name,
+					     file->types.at[t].unit)] += sums[t];
+	free(sums);
+	return err;
+}
+
+/* Of the coverage, which the controller alone writes. */
+static bool is_of_fleet(const struct note *n)
+{
+	size_t len = strlen(NOTE_INCOMPLETE);
+	const char *key = n->key + (strncmp(n->key, NOTE_INCOMPLETE, len) ? 0 : len);
+
+	return !strncmp(key, "fleet-", strlen("fleet-"));
+}
+
+/* Outcomes have notes of the fleet, results of nodes have none. */
+static void add_facts(struct profile *p, const struct profile *file, bool is_partial)
+{
+	bool is_first = !p->start_wall_ns && !p->duration_ns;
+
+	if (is_first)
+		p->rate_hz = file->rate_hz;
+	else if (p->rate_hz != file->rate_hz)
+		p->rate_hz = 0;
+	if (file->start_wall_ns && (!p->start_wall_ns || file->start_wall_ns < p->start_wall_ns))
+		p->start_wall_ns = file->start_wall_ns;
+	if (file->duration_ns > p->duration_ns)
+		p->duration_ns = file->duration_ns;
+	vec_each(n, &file->notes) {
+		if (!is_partial && is_of_fleet(n))
+			continue;
+		const struct note *old = profile_find_note(p, n->key);
+		u64 before = old ? old->value : 0;
+		profile_note(p, n->key, n->text,
+			     n->value > INT64_MAX - before ? INT64_MAX : before + n->value);
+	}
+}
+
+static int read_profile(const struct entry *e, struct profile *out)
+{
+	auto_str struct str why = { 0 };
+	FILE *f = e->head.len ? fmemopen(e->bytes, e->head.len, "r") : NULL;
+
+	if (!f)
+		return -EBADMSG;
+	int err = profile_read(f, out, &why);
+	fclose(f);
+	return err;
+}
+
+static bool is_text(const char *wanted, const char *text)
+{
+	return !*wanted || !strcmp(wanted, text ?: "");
+}
+
+/* A labels_keep_fn: as a node filters by the selector (user/web/tasks.c). */
+static bool is_wanted(const struct labels *l, const void *ctx)
+{
+	const char(*wanted)[128] = ctx;
+
+	return is_text(wanted[SELECTOR_SERVICE], l->service) &&
+	       is_text(wanted[SELECTOR_POD], l->pod) &&
+	       is_text(wanted[SELECTOR_NAMESPACE], l->namespace) &&
+	       (is_text(wanted[SELECTOR_CONTAINER], l->container) ||
+		is_text(wanted[SELECTOR_CONTAINER], l->container_id));
+}
+
+static bool has_filter(const struct merging *m)
+{
+	for (int i = 0; i < NR_SELECTOR_PROCESS; i++)
+		if (*m->params.wanted[i])
+			return true;
+	return false;
+}
+
+static void forget_names(struct merging *m)
+{
+	naming_free(take(m->names));
+	frames_free(take(m->raw));
+}
+
+/* Names of nodes overlap; those of hostile ones need not, so that memory has a limit. */
+static struct frames *raw_frames(struct merging *m)
+{
+	if (m->raw && frames_bytes(m->raw) > RAW_BYTES)
+		forget_names(m);
+	if (!m->raw) {
+		m->raw = frames_new();
+		m->names = naming_new(m->raw, m->p->frames, NAMES_WITHOUT_IDS);
+	}
+	return m->raw;
+}
+
+/* A reader may have exchanged the frames: profiles with slots get new ones. */
+static void merge_file(struct merging *m, const struct profile *file, struct marking *marking)
+{
+	struct naming *own = NULL;
+
+	if (file->frames != m->raw)
+		own = naming_new(file->frames, m->p->frames, NAMES_WITHOUT_IDS);
+	merge_stacks(m->p, file, own ?: m->names, mark, marking);
+	naming_free(own);
+}
+
+static int add_result(struct merging *m, const struct entry *e, struct merge_total *total)
+{
+	auto_profile struct profile *file = profile_new_sharing(raw_frames(m));
+	struct marking marking = { .node = e->first,
+				   .node_labels = e->second,
+				   .keeps_nodes = m->params.keeps_nodes };
+	int err = read_profile(e, file);
+
+	if (err)
+		return err;
+	if (has_filter(m))
+		profile_select(file, is_wanted, m->params.wanted);
+	if (has_filter(m) && !file->weights.nr)
+		return add_sums(m, file)
+			       ?: -ENODATA; /* with its types a partial result can be read */
+	total->raw = total->value = file->types.nr ? profile_total(file, 0) : 0;
+	if (m->params.share_ppb < FLEET_PPB) {
+		double factor = (double)e->head.weight_ppm / 1e6 * FLEET_PPB / m->params.share_ppb;
+		profile_scale(file, factor, m->carry);
+		total->value = file->types.nr ? profile_total(file, 0) : 0;
+	}
+	err = add_sums(m, file);
+	if (err)
+		return err;
+	merge_file(m, file, &marking);
+	marking_fini(&marking);
+	add_facts(m->p, file, false);
+	return 0;
+}
+
+static void add_merged(struct merging *m, const struct entry *e)
+{
+	auto_profile struct profile *file = profile_new();
+	int err = read_profile(e, file) ?: add_sums(m, file);
+	const struct merge_total lost = { .raw = m->nr_partials++, .err = (u32)-err };
+
+	if (err) {
+		vec_push(&m->totals, lost);
+		m->nr_bad += e->head.weight_ppm;
+		return;
+	}
+	merge_stacks(m->p, file, NULL, NULL, NULL);
+	add_facts(m->p, file, true);
+}
+
+static int add_entry(struct merging *m, const struct entry *e)
+{
+	struct merge_total total = { 0 };
+	int err;
+
+	switch (e->head.kind) {
+	case SPOOL_RESULT:
+		copy_text(total.node, sizeof(total.node), e->first);
+		err = add_result(m, e, &total);
+		total.err = (u32)-err;
+		if (err)
+			total.raw = total.value = 0;
+		vec_push(&m->totals, total);
+		m->nr_bad += err && err != -ENODATA;
+		return 0;
+	case SPOOL_MERGED:
+		add_merged(m, e);
+		return 0;
+	case SPOOL_NOTE:
+		if (*e->first) {
+			profile_note(m->p, e->first, e->second, e->head.weight_ppm);
+		} else {
+			free(m->p->title);
+			m->p->title = xstrdup(e->second);
+		}
+		return 0;
+	default:
+		return -EBADMSG;
+	}
+}
+
+/* Stacks of hostile nodes need not overlap either. */
+static void limit_tree(struct merging *m)
+{
+	if (m->p->nodes.nr < m->prune_at)
+		return;
+	forget_names(m); /* they lead to frames that go */
+	prune_stacks(m->p, MERGE_STACKS);
+	m->prune_at = 2 * m->p->nodes.nr;
+	m->prune_at = m->prune_at > PRUNE_NODES ? m->prune_at : PRUNE_NODES;
+}
+
+static int merge_some(struct merging *m, int fd, bool are_partials)
+{
+	u64 at = 0;
+	int err = 0;
+
+	for (u32 i = 0; !err && i < m->params.nr; i++) {
+		struct entry e = { 0 };
+		err = read_head(fd, &at, &e.head);
+		if (!err && (e.head.kind == SPOOL_MERGED) == are_partials)
+			err = read_rest(fd, at, &e) ?: add_entry(m, &e);
+		at += (u64)e.head.first_len + e.head.second_len + e.head.len;
+		free(e.bytes);
+		limit_tree(m);
+	}
+	return err;
+}
+
+/* Results that do not fit any more are left out one by one; of a partial result all nodes would be.
+ */
+static int merge_all(struct merging *m, int fd)
+{
+	return merge_some(m, fd, true) ?: merge_some(m, fd, false);
+}
+
+static void note_bad(struct merging *m)
+{
+	const struct note *old = profile_find_note(m->p, NOTE_INCOMPLETE "fleet-unreadable");
+	u64 nr = m->nr_bad + (old ? old->value : 0);
+
+	if (nr)
+		profile_note(m->p, NOTE_INCOMPLETE "fleet-unreadable",
+			     "results of nodes could not be read, or are too large to be added, "
+			     "and are left out",
+			     nr);
+}
+
+/* A worker_fn. */
+static int merge_task(struct worker_io *io, const int *fds, const void *params, size_t len)
+{
+	auto_profile struct profile *p = profile_new();
+	auto_str struct str out = { 0 };
+	struct merging m = { .p = p, .prune_at = PRUNE_NODES };
+
+	if (len != sizeof(m.params))
+		return -EINVAL;
+	mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	memcpy(&m.params, params, sizeof(m.params));
+	for (int i = 0; i < NR_SELECTOR_PROCESS; i++)
+		m.params.wanted[i][sizeof(m.params.wanted[i]) - 1] = '\0';
+	if (!m.params.share_ppb)
+		return -EINVAL;
+	int err = merge_all(&m, fds[0]);
+	forget_names(&m);
+	prune_stacks(p, MERGE_STACKS);
+	note_bad(&m);
+	const struct partial_head head = { PARTIAL_MAGIC, (u32)m.totals.nr };
+	err = err ?: sflm_write(p, &out) ?: worker_put(io, &head, sizeof(head));
+	err = err ?: worker_put(io, m.totals.at, m.totals.nr * sizeof(m.totals.at[0]));
+	vec_fini(&m.totals);
+	vec_fini(&m.sums);
+	return err ?: worker_put(io, out.at, out.len);
+}
+
+int spool_open(struct spool *s)
+{
+	*s = (struct spool){ .fd = memfile_new("fleet") };
+	return s->fd < 0 ? s->fd : 0;
+}
+
+void spool_close(struct spool *s)
+{
+	if (s->fd >= 0)
+		close(take_fd(s->fd));
+}
+
+static int append(struct spool *s, const void *bytes, size_t len)
+{
+	const char *at = bytes;
+
+	while (len) {
+		ssize_t n = pwrite(s->fd, at, len, (off_t)s->len);
+		if (n < 0)
+			return -errno;
+		at += n;
+		len -= (size_t)n;
+		s->len += (u64)n;
+	}
+	return 0;
+}
+
+static int add(struct spool *s, struct spool_entry e, const char *first, const char *second,
+	       const void *bytes)
+{
+	u64 before = s->len;
+
+	e.first_len = (u32)strnlen(first, SPOOL_TEXT_MAX);
+	e.second_len = (u32)strnlen(second, SPOOL_TEXT_MAX);
+	int err = append(s, &e, sizeof(e)) ?: append(s, first, e.first_len);
+	err = err ?: append(s, second, e.second_len) ?: append(s, bytes, e.len);
+	if (err)
+		s->len = before; /* the next one overwrites it */
+	else
+		s->nr++;
+	return err;
+}
+
+int spool_add(struct spool *s, const struct spool_result *r)
+{
+	const struct spool_entry e = { .kind = SPOOL_RESULT,
+				       .weight_ppm = r->weight_ppm,
+				       .len = (u32)r->len };
+	int err = add(s, e, r->node, r->labels, r->bytes);
+
+	s->nr_results += !err;
+	return err;
+}
+
+int spool_add_merged(struct spool *s, const void *bytes, size_t len, u32 nr_nodes)
+{
+	const struct spool_entry e = { .kind = SPOOL_MERGED,
+				       .weight_ppm = nr_nodes,
+				       .len = (u32)len };
+
+	return add(s, e, "", "", bytes);
+}
+
+int spool_add_note(struct spool *s, const char *key, const char *text, u64 value)
+{
+	return add(s, (struct spool_entry){ .kind = SPOOL_NOTE, .weight_ppm = value }, key, text,
+		   "");
+}
+
+static const worker_fn tasks[] = { merge_task };
+
+static const struct worker_kind kind = {
+	.tasks = tasks,
+	.nr_tasks = ARRAY_SIZE(tasks),
+	.memory_bytes = MEMORY_BYTES,
+	.cpu_ns = CPU_NS,
+	.wall_ns = 2 * CPU_NS,
+	.ends_after_task = true,
+};
+
+int merge_start_workers(struct workers **out)
+{
+	return profile_read_prepare() ?: workers_new(&kind, out);
+}
+
+struct work *merge_begin_spool(struct workers *w, const struct spool *s,
+			       const struct merge_order *o)
+{
+	struct spool_params params = { s->nr, o->share_ppb, o->keeps_nodes, { "" } };
+	const struct work_order order = {
+		.fds = { fcntl(s->fd, F_DUPFD_CLOEXEC, 0), -1 },
+		.params = &params,
+		.len = sizeof(params),
+		.max = WORKER_RESULT_MAX,
+		.run = merge_task,
+	};
+
+	memcpy(params.wanted, o->wanted, sizeof(params.wanted));
+	return work_start(w, &order);
+}
+
+int merge_result(struct work *k, struct str *bytes, struct str *why)
+{
+	auto_free void *got = NULL;
+	size_t nr;
+	int err = work_result(k, &got, &nr);
+
+	if (!err)
+		str_add_bytes(bytes, got, nr);
+	else if (err == -EFBIG)
+		str_add(why, "the merged profile is larger than 64 MiB");
+	else if (err == -ETIMEDOUT)
+		str_add(why, "merging took too long");
+	else if (err == -EPIPE)
+		str_add(why, "the process that merges has ended: it may lack memory");
+	else if (err != -EAGAIN)
+		str_add(why, strerror(-err));
+	return err;
+}
+
+int merge_parse(const void *bytes, size_t len, struct partial_result *out)
+{
+	const char *at = bytes;
+	struct partial_head head;
+
+	if (len < sizeof(head))
+		return -EBADMSG;
+	memcpy(&head, at, sizeof(head));
+	at += sizeof(head);
+	len -= sizeof(head);
+	if (head.magic != PARTIAL_MAGIC || head.nr_totals > MERGE_RESULTS ||
+	    len < head.nr_totals * sizeof(struct merge_total))
+		return -EBADMSG;
+	for (u32 i = 0; i < head.nr_totals; i++) {
+		struct merge_total t;
+		memcpy(&t, at, sizeof(t));
+		t.node[sizeof(t.node) - 1] = '\0';
+		if (!*t.node && t.err) {
+			vec_push(&out->lost, (struct merge_lost){ (u32)t.raw, t.err });
+		} else if (node_name_is_valid(t.node)) {
+			vec_push(&out->totals, t);
+		} else {
+			partial_result_fini(out);
+			return -EBADMSG;
+		}
+		at += sizeof(t);
+		len -= sizeof(t);
+	}
+	str_add_bytes(&out->profile, at, len);
+	return 0;
+}
+
+void partial_result_fini(struct partial_result *o)
+{
+	vec_fini(&o->totals);
+	vec_fini(&o->lost);
+	str_fini(&o->profile);
+}
+
+/* The label set's service as a number. */
+static u32 *number_services(const struct profile *p)
+{
+	u32 *number = xcalloc(p->labels.nr + 1, sizeof(number[0]));
+	VEC(const char *) names = { 0 };
+
+	for (labels_id l = 0; l < p->labels.nr; l++) {
+		const char *name = p->labels.at[l].service ?: "";
+		u32 i = 0;
+		while (i < names.nr && strcmp(names.at[i], name) != 0)
+			i++;
+		if (i == names.nr)
+			vec_push(&names, name);
+		number[l] = i;
+	}
+	vec_fini(&names);
+	return number;
+}
+
+struct stack {
+	u32 service;
+	node_id node;
+	double share;
+};
+
+static int by_stack(const void *a, const void *b)
+{
+	const struct stack *x = a, *y = b;
+
+	if (x->service != y->service)
+		return x->service < y->service ? -1 : 1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+static int by_share(const void *a, const void *b)
+{
+	const struct stack *x = a, *y = b;
+
+	if (x->service != y->service)
+		return x->service < y->service ? -1 : 1;
+	if (x->share != y->share)
+		return x->share > y->share ? -1 : 1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+/* All stacks with their shares, those of a service one behind the other, the heaviest first. */
+static size_t list_stacks(const struct profile *p, const u32 *services, struct stack *all)
+{
+	double *totals = xcalloc(p->types.nr + 1, sizeof(totals[0]));
+	size_t nr = 0;
+
+	vec_each(w, &p->weights)
+		totals[w->type] += (double)w->value;
+	vec_each(w, &p->weights)
+		all[nr++] = (struct stack){ services[w->labels], w->node,
+					    totals[w->type] > 0 ? (double)w->value / totals[w->type]
+								: 0 };
+	free(totals);
+	qsort(all, nr, sizeof(all[0]), by_stack);
+	size_t kept = 0;
+	for (size_t i = 0; i < nr; i++) {
+		if (kept && all[kept - 1].service == all[i].service &&
+		    all[kept - 1].node == all[i].node)
+			all[kept - 1].share += all[i].share;
+		else
+			all[kept++] = all[i];
+	}
+	qsort(all, kept, sizeof(all[0]), by_share);
+	return kept;
+}
+
+/* Moves the stacks beyond `max` of every service to the end of `all`. Returns the number kept. */
+static size_t choose(struct stack *all, size_t nr, u32 max)
+{
+	size_t kept = 0, of_service = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		of_service = i && all[i].service == all[i - 1].service ? of_service + 1 : 0;
+		if (of_service < max)
+			all[kept++] = all[i];
+	}
+	qsort(all, kept, sizeof(all[0]), by_stack);
+	return kept;
+}
+
+static node_id copy_node(const struct profile *p, struct profile *out, node_id *map, node_id n)
+{
+	node_id chain[1 << 10], at = n;
+	u32 nr = 0;
+
+	while (at && map[at] == NODE_NONE && nr < ARRAY_SIZE(chain)) {
+		chain[nr++] = at;
+		at = p->nodes.at[at].parent;
+	}
+	if (at && map[at] == NODE_NONE)
+		copy_node(p, out, map, at);
+	while (nr--) {
+		node_id node = chain[nr], parent = p->nodes.at[node].parent;
+		frame_id f =
+			frames_copy(out->frames, frames_get(p->frames, p->nodes.at[node].frame));
+		map[node] = profile_child(out, parent ? map[parent] : 0, f);
+	}
+	return n ? map[n] : 0;
+}
+
+static void copy_kept(const struct profile *p, struct profile *out, const u32 *services,
+		      const struct stack *kept, size_t nr)
+{
+	node_id *map = xcalloc(p->nodes.nr, sizeof(map[0]));
+	labels_id *labels = xcalloc(p->labels.nr + 1, sizeof(labels[0]));
+
+	memset(map, 0xff, p->nodes.nr * sizeof(map[0]));
+	for (u32 t = 0; t < p->types.nr; t++) {
+		u32 type = profile_find_type(out, p->types.at[t].name, p->types.at[t].unit);
+		out->types.at[type].role = p->types.at[t].role;
+	}
+	for (labels_id l = 0; l < p->labels.nr; l++)
+		labels[l] = profile_intern_labels(out, &p->labels.at[l]);
+	node_id rest =
+		profile_child(out, 0, frames_intern(out->frames, FRAME_GROUP, PRUNE_FRAME, ""));
+	vec_each(w, &p->weights) {
+		const struct stack key = { services[w->labels], w->node, 0 };
+		bool is_kept = bsearch(&key, kept, nr, sizeof(key), by_stack);
+		profile_add(out, is_kept ? copy_node(p, out, map, w->node) : rest,
+			    labels[w->labels], w->type, w->value);
+	}
+	free(map);
+	free(labels);
+}
+
+void prune_stacks(struct profile *p, u32 max)
+{
+	if (p->nodes.nr <= max)
+		return;
+	u32 *services = number_services(p);
+	struct stack *all = xcalloc(p->weights.nr + 1, sizeof(all[0]));
+	size_t nr = list_stacks(p, services, all), kept = choose(all, nr, max);
+
+	if (kept < nr) {
+		struct profile *out = profile_new();
+		if (frames_keeps_lines(p->frames))
+			frames_keep_lines(out->frames);
+		copy_kept(p, out, services, all, kept);
+		profile_swap_stacks(p, out);
+		profile_free(out);
+	}
+	free(services);
+	free(all);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Merges the results of nodes, some hundred at a time: nodes may be hostile, so that a worker reads
+ * them. The results wait in one file. The partial result is put into the next spool first.
+ *
+ * Names of generated classes lose what differs from node to node. Process, thread and container
+ * ids, which mean nothing outside their node, are dropped. Samples get the labels of their node as
+ * tags, "node=a, zone=b", by which the page can split. Beyond MERGE_STACKS stacks of a service the
+ * lightest become one, "[truncated]"; totals stay exact.
+ */
+#pragma once
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "fleet/wire/message.h"
+#include "fleet/wire/selector.h"
+#include "profile/profile.h"
+#include "worker/workers.h"
+
+#define MERGE_RESULTS 4096 /* of one spool, at most */
+#define MERGE_STACKS  16000
+
+struct spool {
+	int fd; /* without a name */
+	u32 nr, nr_results;
+	u64 len;
+};
+
+/* Negative errno. */
+int spool_open(struct spool *s);
+void spool_close(struct spool *s);
+
+struct spool_result {
+	const char *node, *labels; /* "node=a,zone=b" */
+	u64 weight_ppm;            /* of its values, in 1e-6 */
+	const void *bytes;
+	size_t len;
+};
+
+/* Adds the result of a node. Negative errno. */
+int spool_add(struct spool *s, const struct spool_result *r);
+
+/* Adds the profile of an earlier merge: a partial result of so many nodes. */
+int spool_add_merged(struct spool *s, const void *bytes, size_t len, u32 nr_nodes);
+
+/* Adds a note, or the title if the key is "". */
+int spool_add_note(struct spool *s, const char *key, const char *text, u64 value);
+
+/* Starts the process that forks workers; call it before the rest of the work. */
+int merge_start_workers(struct workers **out);
+
+struct merge_order {
+	u32 share_ppb;    /* values are divided by it; raw ones are kept then */
+	bool keeps_nodes; /* samples have the tag `node`, and names of their threads */
+	char wanted[NR_SELECTOR_PROCESS][128]; /* samples of results that are kept; "": all */
+};
+
+/*
+ * Merges a spool in a worker, or here if `w` is NULL. The caller asks merge_result until it returns
+ * something else than -EAGAIN, and calls workers_poll meanwhile.
+ */
+struct work *merge_begin_spool(struct workers *w, const struct spool *s,
+			       const struct merge_order *o);
+
+/* What a node's result added up to, in its first value type. */
+struct merge_total {
+	char node[64];
+	u64 raw, value; /* `value` is weighted */
+	u32 err;        /* 0, or a positive errno: the result could not be read and is left out;
+			   EOVERFLOW: with it a sum would exceed what formats hold; ENODATA: it has
+			   no samples that are wanted */
+};
+
+/* A partial result of the spool that was left out, for the same reasons. */
+struct merge_lost {
+	u32 index; /* in the order of spool_add_merged */
+	u32 err;
+};
+
+struct partial_result {
+	VEC(struct merge_total) totals;
+	VEC(struct merge_lost) lost;
+	struct str profile; /* in our own format (docs/profile-format.md) */
+};
+
+void partial_result_fini(struct partial_result *o);
+
+/* The framing of a partial result, as a worker made it: -EBADMSG if it is malformed. */
+int merge_parse(const void *bytes, size_t len, struct partial_result *out);
+
+/*
+ * 0: `bytes` has a partial result for merge_parse. Otherwise a negative errno, with a sentence
+ * unless it is -EAGAIN.
+ */
+int merge_result(struct work *k, struct str *bytes, struct str *why);
+
+/* Bounds a merged profile. */
+
+#define PRUNE_FRAME "[truncated]"
+
+/*
+ * Keeps the `max` heaviest stacks of every service. The weights of the others go to a stack of one
+ * frame, PRUNE_FRAME, with the same labels: totals by label and type stay.
+ */
+void prune_stacks(struct profile *p, u32 max);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A fleet without NATS: daemons that a controller in this process asks by their HTTP API.
+ *
+ *   census     GET /api/v1/node, /api/v1/slices, once at the start
+ *   slices     GET /s/FROM-TO/page
+ *   recording  POST /api/v1/sessions; GET /api/v1/profiles/ID until it is there; GET its file
+ *
+ * Nothing is signed, and nothing is split: a daemon checks its token, and a result arrives whole.
+ * Coverage and sums are those of a fleet over NATS. There is no budget, and no limit of requests at
+ * a time but the daemon's own. Times of slices are those of this machine's clock.
+ */
+#pragma once
+
+#include "fleet/http/http_file.h"
+#include "fleet/wire/message.h"
+
+struct http_fleet;
+
+/*
+ * Starts asking all nodes who they are, for at most `wait_s`. The entries may be wiped afterwards.
+ * Negative errno.
+ */
+int http_fleet_start(const struct http_entries *nodes, u32 wait_s, struct http_fleet **out);
+void http_fleet_free(struct http_fleet *f);
+int http_fleet_fd(const struct http_fleet *f);
+
+/* All nodes have answered, or failed to. */
+bool http_fleet_is_ready(const struct http_fleet *f);
+
+/* A request to all nodes, and its early end. Answers come from http_fleet_step. */
+void http_fleet_request(struct http_fleet *f, const struct fleet_request *r);
+void http_fleet_stop(struct http_fleet *f, const u8 *id);
+
+/* ANSWER, or DONE with the result of a node, as in controller_take. */
+typedef void (*http_message_fn)(void *ctx, const struct fleet_message *m, const void *result);
+
+/* Goes on, and hands out answers; call it some times a second. */
+void http_fleet_step(struct http_fleet *f, http_message_fn hand, void *ctx);

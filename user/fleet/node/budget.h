@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CPU time that the fleet may take from a node in a day, as a bucket that refills slowly. */
+#pragma once
+
+#include "fleet/wire/policy.h"
+
+struct budget {
+	u32 nr_cpus;
+	u64 size_ns, left_ns, filled_mono_ns;
+};
+
+/* A full bucket. */
+void budget_init(struct budget *b, u32 nr_cpus, u64 now_ns);
+
+/* Makes it smaller, or as large as before: so many millionths of all CPUs. It refills nothing. */
+void budget_limit(struct budget *b, u32 ppm, u64 now_ns);
+
+/* What a bucket that had `left_ns` has after `passed_ns`. */
+u64 budget_refilled(u32 nr_cpus, u64 left_ns, u64 passed_ns);
+
+/* What is left now. */
+u64 budget_left(struct budget *b, u64 now_ns);
+
+/* Takes CPU time out; more than there is leaves nothing. */
+void budget_take(struct budget *b, u64 cpu_ns, u64 now_ns);
+
+/* Gives back what was taken for nothing. */
+void budget_give(struct budget *b, u64 cpu_ns);
+
+/* What a recording is expected to cost: 40 us for each sample, and the merge. */
+u64 budget_estimate(u32 nr_cpus, u32 hz, u32 duration_s);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Entries that nodes and people publish for JetStream to keep, and of which a node's audit list
+ * consists (docs/fleet-protocol.md):
+ *
+ *   MILLISECONDS \t WHO \t WHAT
+ *
+ * In an audit list WHO is a person. In the event of a trigger it is the trigger, and WHAT is
+ * "PROFILE REASON".
+ */
+#pragma once
+
+#include "base/str.h"
+#include "base/vec.h"
+
+#define ENTRY_WHO_MAX  63
+#define ENTRY_WHAT_MAX 900
+#define ENTRY_MAX      1024 /* bytes of a line; a stream takes no longer message */
+
+struct entry {
+	u64 at_ms;        /* since 1970, by the clock of the sender */
+	char node[64];    /* "": a person has published it */
+	char *who, *what; /* owned */
+	bool is_future;   /* entries_sort has found that it cannot be */
+};
+
+struct entries {
+	VEC(struct entry) list;
+};
+
+/* Appends a line without its end. Texts are cut and cleaned. */
+void entry_add(struct str *out, u64 at_ms, const char *who, const char *what);
+
+/* Reads a line that anybody may have made; the texts are clean then. -EINVAL if it is malformed. */
+int entry_parse(const void *bytes, size_t len, struct entry *out);
+
+/*
+ * The same for a message of a stream. Its subject says who has published it: the server has checked
+ * that. -EINVAL if it is none of ours.
+ */
+int entry_parse_stored(const char *subject, const void *bytes, size_t len, struct entry *out);
+void entry_fini(struct entry *e);
+
+/* The reason and the profile of a trigger's event; 0: there is none. */
+const char *entry_reason(const struct entry *e, u64 *profile);
+
+/*
+ * Sorts them, the latest first, and drops those that are there twice. Those from after `now_ms`,
+ * which a lie could keep at the top, come last.
+ */
+void entries_sort(struct entries *all, u64 now_ms);
+void entries_fini(struct entries *all);
+
+/* The time of an entry as "2026-11-25 16:30:00". */
+#define ENTRY_TIME_TEXT 32
+void entry_time(u64 at_ms, char *text);

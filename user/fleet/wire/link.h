@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A connection to NATS that never blocks. A process of its own has it (fleet/wire/bus.h), because
+ * the library starts threads, resolves names and connects, which the web process may not. Packets
+ * go between the two; each is one message.
+ */
+#pragma once
+
+#include "fleet/wire/message.h"
+
+#define LINK_SUBJECT_MAX  256
+#define LINK_SUBJECTS_MAX 8
+#define LINK_PACKET_MAX   (FLEET_MESSAGE_MAX + 1024)
+
+struct link;
+
+struct link_options {
+	const char *url;   /* "nats://HOST:PORT,..", tls:// for TLS */
+	const char *name;  /* of the connection, for the server's lists */
+	const char *inbox; /* prefix of the library's own inboxes; NULL: its default */
+	const char *dir;   /* may have nats.creds, and ca.pem to check the server by */
+};
+
+enum link_event_kind {
+	LINK_MESSAGE,
+	LINK_UP,         /* `text`: the server's address and version */
+	LINK_DOWN,       /* `text`: why; it connects again by itself */
+	LINK_FAULT,      /* `text`: a right is missing, or messages were lost; it is still up */
+	LINK_SEEN,       /* `subject`: a node; `text`: when it was seen, in ms since 1970, or "" */
+	LINK_SEEN_END,   /* that were all; `text`: why they are unknown, or "" */
+	LINK_STORED,     /* a message that a stream keeps */
+	LINK_STORED_END, /* that were all; `text`: "cannot be read: ..", another fault, or "";
+			    `reply`: how many the stream keeps */
+};
+
+/* Streams of JetStream. */
+enum link_stream {
+	LINK_STREAM_AUDIT,
+	LINK_STREAM_FIRED, /* triggers */
+	LINK_STREAM_POLICY,
+	NR_LINK_STREAMS,
+};
+
+/* Pointers are valid until the next call of link_receive. */
+struct link_event {
+	enum link_event_kind kind;
+	const char *subject, *reply, *text;
+	const void *bytes;
+	size_t len;
+};
+
+/*
+ * Starts the process. Call it before rights are dropped that it needs: to fork, and to open the
+ * files of `dir`. Negative errno.
+ */
+int link_start(const struct link_options *o, struct link **out);
+
+/* Ends the process. Accepts NULL. */
+void link_free(struct link *l);
+
+/* Readable when link_receive has something. */
+int link_fd(const struct link *l);
+
+/* -EAGAIN: nothing has arrived. -EPIPE: the process has ended for good. */
+int link_receive(struct link *l, struct link_event *out);
+
+/* Also for later connections. -E2BIG: the subject is too long, or there are too many. */
+int link_subscribe(struct link *l, const char *subject);
+
+/* `reply` may be "". -EAGAIN: the connection is too slow; the message was not sent. */
+int link_publish(struct link *l, const char *subject, const char *reply, const void *bytes,
+		 size_t len);
+
+/*
+ * Waits at most 2 s until the server has received all published messages. Drops events that arrive
+ * meanwhile: call it before link_free only.
+ */
+void link_flush(struct link *l);
+
+/*
+ * Asks JetStream for the nodes that were seen in the last 90 s, or for the time of one of them.
+ * LINK_SEEN and then LINK_SEEN_END follow. `creates`: creates the bucket of nodes and the streams
+ * if they are missing.
+ */
+int link_ask_seen(struct link *l, const char *node, bool creates);
+
+/* Asks for the newest messages of a stream. LINK_STORED, at most `max`, and LINK_STORED_END follow.
+ */
+int link_read_stream(struct link *l, enum link_stream stream, u32 max);
+
+/*
+ * Subjects of JetStream that nodes use. A leaf server does not pass on $JS.API and $KV. It passes
+ * on names with the hub's domain, which the hub maps to the plain ones (nats-server 2.9.10,
+ * server/jetstream_api.go, generateJSMappingTable). A node does not know to which kind of server it
+ * is connected, and uses both names: the other one reaches nobody.
+ */
+
+#define STREAM_DOMAIN             "sysflame" /* of the hub that `fleet init` configures */
+#define STREAM_FROM_LEAF(subject) "$JS." STREAM_DOMAIN ".API." subject
+
+#define STREAM_SEEN       "$KV.SYSFLAME_NODES." /* with the node's name */
+#define STREAM_GET_POLICY "DIRECT.GET.SYSFLAME_POLICY"

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The messages between controller and nodes (docs/fleet-protocol.md), as bytes and as structs.
+ * Whoever can publish may have made the bytes: every text that message_decode returns is clean
+ * UTF-8 and ends in a NUL, every number is within its limits.
+ */
+#pragma once
+
+#include "base/str.h"
+
+#define FLEET_VERSION     1
+#define FLEET_ID_LEN      16
+#define FLEET_KEY_LEN     32
+#define FLEET_SIGN_LEN    64
+#define FLEET_HASH_LEN    32
+#define FLEET_CHUNK_MAX   (128u << 10) /* of a profile; one packet of fleet/wire/link.h holds it */
+#define FLEET_MESSAGE_MAX (FLEET_CHUNK_MAX + 1024)
+#define FLEET_SERVICES    16 /* names in an answer */
+#define FLEET_RUNS        4
+#define FLEET_RUN_TEXT    400
+#define FLEET_URL_TEXT    128
+#define FLEET_WEIGHT_MAX  1000000000ull
+#define FLEET_BLOB_MAX    (4u << 20)
+#define FLEET_PPB         1000000000u
+#define FLEET_CPUS_MAX    8192 /* of a node; Linux has no more */
+
+/* On the wire: append only. */
+enum verdict {
+	VERDICT_ACCEPT = 0,
+	VERDICT_NO_MATCH = 1,  /* the selector or the sampling hash leaves the node out */
+	VERDICT_BUDGET = 2,    /* the day's CPU time is spent */
+	VERDICT_POLICY = 3,    /* the key, or this node, does not allow it */
+	VERDICT_BUSY = 4,      /* as many requests run as may */
+	VERDICT_CLOCK = 5,     /* the request comes from the future */
+	VERDICT_SIGNATURE = 6, /* the key is unknown, or did not sign it */
+	VERDICT_REPLAY = 7,    /* it was seen before */
+	VERDICT_EXPIRED = 8,
+	VERDICT_DISABLED = 9, /* somebody switched the node off */
+	VERDICT_FAILED = 10,  /* it tried */
+	NR_VERDICTS,
+};
+
+/* "ACCEPT", .. */
+const char *verdict_name(enum verdict v);
+
+enum message_kind {
+	MESSAGE_SIGNED = 1, /* controller -> nodes */
+	MESSAGE_ANSWER,     /* node -> controller: whether it takes part */
+	MESSAGE_DONE,   /* node -> controller: its result can be fetched, or why there is none */
+	MESSAGE_GET,    /* controller -> node: a piece of the result */
+	MESSAGE_CHUNK,  /* node -> controller */
+	MESSAGE_STOP,   /* anybody -> nodes */
+	MESSAGE_ALIVE,  /* controller -> nodes: somebody still waits */
+	MESSAGE_POLICY, /* operator -> nodes: limits for all of them (fleet/wire/policy.h) */
+	NR_MESSAGE_KINDS,
+};
+
+enum fleet_want {
+	WANT_CENSUS,
+	WANT_RECORDING,
+	WANT_SLICES, /* of continuous profiling, `ago_s` before now */
+	WANT_AUDIT,  /* the node's list of what was asked, as text */
+	NR_WANTS,
+};
+
+struct fleet_request {
+	u8 id[FLEET_ID_LEN], nonce[FLEET_ID_LEN];
+	u64 sent_ms; /* the controller's clock */
+	enum fleet_want want;
+	char selector[256], events[128], reason[128];
+	u32 hz;         /* 0: 99 */
+	u32 duration_s; /* from receipt on; of SLICES: the length of the range */
+	u32 ago_s;      /* SLICES: from the end of the range to the receipt */
+	/* Nodes whose sampling hash lies in [from_ppb, share_ppb) take part
+	 * (fleet/wire/selector.h). */
+	u32 from_ppb, share_ppb;
+	u8 sampling_seed[FLEET_ID_LEN]; /* the seed of the hashes, the same in all waves */
+	u32 nr_matched, nr_nodes;     /* in the census; and to take part in all waves. 0: unknown */
+	u8 pull_hash[FLEET_HASH_LEN]; /* SHA-256 of the secret in GET */
+};
+
+struct fleet_signed {
+	u8 request[1024]; /* fleet_request, encoded; or a fleet_policy */
+	u32 len;
+	u8 key[FLEET_KEY_LEN], signature[FLEET_SIGN_LEN];
+};
+
+struct fleet_answer {
+	u8 id[FLEET_ID_LEN];
+	char node[64];
+	u64 instance; /* differs from start to start of a node */
+	enum verdict verdict;
+	char why[256], labels[256], version[32];
+	char url[FLEET_URL_TEXT]; /* of the node's own page; "": unknown */
+	char services[FLEET_SERVICES][104];
+	u32 nr_services;     /* in `services` */
+	u32 nr_all_services; /* that the node has */
+	u32 nr_cpus, nr_jvms;
+	u64 policy_ms; /* when the fleet's policy was signed that it holds; 0: none */
+	u64 busy_ppm;  /* CPUs that the selected processes used lately, in 1e-6; 0: unknown */
+	char runs[FLEET_RUNS][FLEET_RUN_TEXT]; /* requests that are being served; "": none */
+};
+
+struct fleet_done {
+	u8 id[FLEET_ID_LEN];
+	char node[64];
+	u64 instance;
+	enum verdict verdict;
+	char why[256];
+	u64 size; /* of the result; 0 unless `verdict` is ACCEPT */
+	u8 sha256[FLEET_HASH_LEN];
+	u64 samples, lost;
+	u64 profile; /* its number in the node's own daemon; 0: it is not stored there */
+
+	/*
+	 * JVMs that were sampled and died by a signal, from the start of the recording to 60 s
+	 * after its end. DONE is sent again when the number grows.
+	 */
+	u32 nr_died;
+	u64 covered_ms; /* recorded time; of old slices: their time, if longer than asked; 0: all
+			 */
+};
+
+struct fleet_get {
+	u8 id[FLEET_ID_LEN];
+	u64 instance;
+	u8 secret[FLEET_ID_LEN];
+	u64 offset;
+	u32 len;
+};
+
+struct fleet_chunk {
+	u8 id[FLEET_ID_LEN];
+	char node[64];
+	u64 instance, offset;
+	const u8 *data; /* of the message that holds it */
+	u32 len;
+};
+
+struct fleet_control {
+	u8 id[FLEET_ID_LEN];
+	bool has_id;
+};
+
+struct fleet_message {
+	enum message_kind kind;
+	union {
+		struct fleet_signed sealed; /* SIGNED, POLICY */
+		struct fleet_answer answer;
+		struct fleet_done done;
+		struct fleet_get get;
+		struct fleet_chunk chunk;
+		struct fleet_control control; /* STOP, ALIVE */
+	};
+	void *owner; /* of the chunk's data */
+};
+
+/*
+ * Reads a message; message_fini frees what it holds. -EPROTONOSUPPORT: it is of another version.
+ * -EBADMSG: it is malformed, or a value is outside its limits.
+ */
+int message_decode(const void *bytes, size_t len, struct fleet_message *out);
+void message_fini(struct fleet_message *m);
+
+/* Appends the message. */
+void message_encode(const struct fleet_message *m, struct str *out);
+
+/* "https://host.example:7070/prefix", without a user, a query or a slash at the end. */
+bool message_url_is_valid(const char *url);
+
+/* The request within MESSAGE_SIGNED. -EBADMSG as above; -E2BIG if it does not fit into one. */
+int request_decode(const u8 *bytes, size_t len, struct fleet_request *out);
+int request_encode(const struct fleet_request *r, struct fleet_signed *out);

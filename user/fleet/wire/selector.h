@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which nodes, and which of their processes, a request is for: "service=checkout,zone!=b". All
+ * terms must hold. The keys service, container, pod and namespace choose processes of a node and
+ * take "=" only; all others are labels of the node.
+ */
+#pragma once
+
+#include "base/str.h"
+#include "base/types.h"
+#include "fleet/wire/message.h"
+
+#define SELECTOR_TERMS 8
+
+enum selector_process {
+	SELECTOR_SERVICE,
+	SELECTOR_CONTAINER,
+	SELECTOR_POD,
+	SELECTOR_NAMESPACE,
+	NR_SELECTOR_PROCESS,
+};
+
+struct selector_term {
+	char key[32], value[128];
+	bool is_not;
+};
+
+struct selector {
+	struct selector_term nodes[SELECTOR_TERMS]; /* labels of the node */
+	u32 nr_nodes;
+	char processes[NR_SELECTOR_PROCESS][128]; /* "": all */
+};
+
+/* -EINVAL and a sentence with the position if the text is no selector. "" chooses everything. */
+int selector_parse(const char *text, struct selector *out, struct str *why);
+
+/*
+ * Labels of a node as "key=value,..": the terms hold for them. A node without the label passes only
+ * terms with "!=".
+ */
+bool selector_admits(const struct selector *s, const char *labels);
+
+/*
+ * Adds "key=value" to a list of labels. -EINVAL if it is not of that form, -EEXIST if the key is
+ * there already or is `node`, the node's name; -E2BIG if the list is full.
+ */
+int labels_add(char *labels, size_t size, const char *pair);
+
+/* The value of a label, in `out`, which has room for `size` bytes; false if it is missing. */
+bool labels_find(const char *labels, const char *key, char *out, size_t size);
+
+/* Whether the name can be part of a subject: letters, digits, "-" and "_", 1 to 63 of them. */
+bool node_name_is_valid(const char *name);
+
+/*
+ * Chooses nodes without a list of them: each decides for itself, always in the same way. The
+ * sampling hash of a node is the first 64 bits of SHA-256(seed of the request, name of the node),
+ * as a fraction.
+ */
+
+/* The sampling hash in 1e-9, below 1e9. `seed` is the field `sampling_seed` of the request. */
+u32 sampling_hash(const u8 seed[FLEET_ID_LEN], const char *node);
+
+/* Whether the sampling hash lies in [from_ppb, share_ppb) of the request. */
+bool sampling_takes(const struct fleet_request *r, const char *node);
