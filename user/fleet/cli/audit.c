@@ -14,7 +14,7 @@
 #include "fleet/cli/request.h"
 
 struct options {
-	struct connection_options request;
+	struct connection_options connection;
 	const char *select;
 	int nr;
 	bool all, help;
@@ -70,7 +70,7 @@ static int audit(const struct options *o)
 {
 	struct listing l = { .all = o->all };
 	struct requests a = { .is_silent = true, .extra = &l };
-	int status = requests_begin(&a, &o->request, NULL);
+	int status = requests_begin(&a, &o->connection, NULL);
 
 	a.host.text = take_text;
 	if (!status) {
@@ -82,8 +82,8 @@ static int audit(const struct options *o)
 	if (!status)
 		requests_log_reasons(controller_view(a.controllers[0]).nodes);
 	if (a.nr)
-		fleet_streams_add(&a, LINK_STREAM_AUDIT, "the audit stream", o->select, (u32)o->nr,
-				  &l.entries);
+		requests_add_entries(&a, LINK_STREAM_AUDIT, "the audit stream", o->select,
+				     (u32)o->nr, &l.entries);
 	if (!status || l.entries.list.nr)
 		print(&l.entries, (size_t)o->nr);
 	requests_end(&a);
@@ -93,9 +93,9 @@ static int audit(const struct options *o)
 
 int fleet_audit_main(int argc, char **argv)
 {
-	struct options o = { .request = { .wait_s = 2 }, .select = "", .nr = 100 };
+	struct options o = { .connection = { .wait_s = 2 }, .select = "", .nr = 100 };
 	const struct opt opts[] = {
-		FLEET_OPTS(&o.request),
+		FLEET_OPTS(&o.connection),
 		SELECT_OPT(&o.select),
 		{ 'n', "number", OPT_INT, &o.nr, "N", "show N entries (100)" },
 		{ 'a', "all", OPT_BOOL, &o.all, NULL,

@@ -25,8 +25,8 @@
 #define LIMIT_NODES 200 /* of both groups, without --yes */
 
 struct options {
-	struct connection_options request;
-	struct request_options asks;
+	struct connection_options connection;
+	struct request_options request;
 	const char *select, *groups[NR_GROUPS], *output, *format, *event;
 	char selectors[NR_GROUPS][256]; /* `select` and the group */
 	int top;
@@ -63,14 +63,14 @@ static int ask_both(const struct options *o, struct requests *a)
 
 	for (int i = 0; !status && i < NR_GROUPS; i++) {
 		struct controller_order order = requests_order(a, WANT_RECORDING, o->selectors[i]);
-		request_options_apply(&o->asks, &order);
+		request_options_apply(&o->request, &order);
 		order.waits = true;
 		status = requests_add(a, &order);
 	}
 	status = status ?: requests_run(a, CONTROLLER_CHOICE);
 	if (status)
 		return status;
-	double share = choose_share(a, &o->asks.choice);
+	double share = choose_share(a, &o->request.choice);
 	if (!(share > 0))
 		return EXIT_USAGE;
 	for (u32 i = 0; i < a->nr; i++)
@@ -203,7 +203,7 @@ static int diff(const struct options *o)
 		return EXIT_FAILED;
 	}
 	a.stopped = fleet_signals_count();
-	int status = requests_begin(&a, &o->request, workers);
+	int status = requests_begin(&a, &o->connection, workers);
 	status = status ?: ask_both(o, &a) ?: compare_and_show(o, &a);
 	requests_end(&a);
 	workers_free(workers);
@@ -239,23 +239,23 @@ static int check(struct options *o)
 	o->to = o->output ? profile_file_format(o->format, o->output) : NULL;
 	if (o->output && !o->to)
 		return EXIT_USAGE;
-	status = request_options_check(&o->asks, "diff");
+	status = request_options_check(&o->request, "diff");
 	return status ?: o->output && profile_file_try(o->output, o->force) ? EXIT_FAILED : 0;
 }
 
 int fleet_diff_main(int argc, char **argv)
 {
 	struct options o = {
-		.request = { .wait_s = 2 }, .asks = REQUEST_DEFAULTS, .select = "", .top = 30
+		.connection = { .wait_s = 2 }, .request = REQUEST_DEFAULTS, .select = "", .top = 30
 	};
 	const struct opt opts[] = {
-		FLEET_OPTS(&o.request),
-		HTTP_OPT(&o.request),
+		FLEET_OPTS(&o.connection),
+		HTTP_OPT(&o.connection),
 		{ 0, "a", OPT_STRING, &o.groups[0], "SELECTOR",
 		  "the nodes and processes before, as in version=1" },
 		{ 0, "b", OPT_STRING, &o.groups[1], "SELECTOR", "those after, as in version=2" },
 		SELECT_OPT(&o.select),
-		REQUEST_OPTS(&o.asks),
+		REQUEST_OPTS(&o.request),
 		{ 0, "compare", OPT_STRING, &o.event, "NAME",
 		  "compare this event; NAME/UNIT if the name is not unique" },
 		{ 0, "top", OPT_INT, &o.top, "N", "print N methods (30)" },

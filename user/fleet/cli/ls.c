@@ -18,7 +18,7 @@
 #include "fleet/wire/selector.h"
 
 struct options {
-	struct connection_options request;
+	struct connection_options connection;
 	const char *select, *id;
 	bool help;
 };
@@ -190,8 +190,8 @@ static void print_fired(struct requests *a, const char *select)
 	struct entries all = { 0 };
 	u32 nr = 0;
 
-	fleet_streams_add(a, LINK_STREAM_FIRED, "the stream of triggers", select, FIRED_SHOWN,
-			  &all);
+	requests_add_entries(a, LINK_STREAM_FIRED, "the stream of triggers", select, FIRED_SHOWN,
+			     &all);
 	entries_sort(&all, now_ms);
 	vec_each(e, &all.list) {
 		char at[ENTRY_TIME_TEXT];
@@ -225,7 +225,7 @@ static int take_census(const struct options *o, void (*print)(const struct gathe
 		       enum beside beside)
 {
 	struct requests a = { .is_silent = true };
-	int status = requests_begin(&a, &o->request, NULL);
+	int status = requests_begin(&a, &o->connection, NULL);
 
 	if (!status) {
 		const struct controller_order order = requests_order(&a, WANT_CENSUS, o->select);
@@ -251,7 +251,7 @@ static int take_census(const struct options *o, void (*print)(const struct gathe
 static int parse(struct options *o, int argc, char **argv, const char *usage, bool takes_id)
 {
 	const struct opt opts[] = {
-		FLEET_OPTS(&o->request),
+		FLEET_OPTS(&o->connection),
 		SELECT_OPT(&o->select),
 		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this help" },
 	};
@@ -275,7 +275,7 @@ static int parse(struct options *o, int argc, char **argv, const char *usage, bo
 
 int fleet_ls_main(int argc, char **argv)
 {
-	struct options o = { .request = { .wait_s = 2 }, .select = "" };
+	struct options o = { .connection = { .wait_s = 2 }, .select = "" };
 	int status = parse(&o, argc, argv,
 			   "usage: sysflame fleet ls --nats URL --fleet-dir DIR [OPTION..]\n\n"
 			   "Lists the nodes that answer now.\n",
@@ -286,7 +286,7 @@ int fleet_ls_main(int argc, char **argv)
 
 int fleet_status_main(int argc, char **argv)
 {
-	struct options o = { .request = { .wait_s = 2 }, .select = "" };
+	struct options o = { .connection = { .wait_s = 2 }, .select = "" };
 	int status =
 		parse(&o, argc, argv,
 		      "usage: sysflame fleet status --nats URL --fleet-dir DIR [OPTION..]\n\n"
@@ -299,7 +299,7 @@ int fleet_status_main(int argc, char **argv)
 
 int fleet_stop_main(int argc, char **argv)
 {
-	struct options o = { .request = { .wait_s = 1 }, .select = "" };
+	struct options o = { .connection = { .wait_s = 1 }, .select = "" };
 	struct requests a = { 0 };
 	u8 id[FLEET_ID_LEN];
 	int status =
@@ -315,7 +315,7 @@ int fleet_stop_main(int argc, char **argv)
 		log_error("fleet stop: %s: a request has 32 hexadecimal digits", o.id);
 		return EXIT_USAGE;
 	}
-	status = requests_begin(&a, &o.request, NULL);
+	status = requests_begin(&a, &o.connection, NULL);
 	if (!status) {
 		requests_stop_all(&a, o.id ? id : NULL);
 		log_info("every node was asked to stop");

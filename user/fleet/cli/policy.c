@@ -19,7 +19,7 @@
 #define UNSET INT_MIN
 
 struct options {
-	struct connection_options request;
+	struct connection_options connection;
 	const char *events, *reason;
 	int max_hz, max_seconds, max_cpu_ppm;
 	bool off, lift, help;
@@ -196,7 +196,7 @@ static int policy(const struct options *o)
 	struct requests a = { 0 };
 	struct fleet_policy p = { 0 };
 	bool sets;
-	int status = take_limits(o, &p, &sets) ?: requests_begin(&a, &o->request, NULL);
+	int status = take_limits(o, &p, &sets) ?: requests_begin(&a, &o->connection, NULL);
 
 	if (!status) {
 		p.at_ms = time_wall_ns() / NS_PER_MS;
@@ -209,14 +209,14 @@ static int policy(const struct options *o)
 
 int fleet_policy_main(int argc, char **argv)
 {
-	struct options o = { .request = { .wait_s = 2 },
+	struct options o = { .connection = { .wait_s = 2 },
 			     .events = "",
 			     .reason = "",
 			     .max_hz = UNSET,
 			     .max_seconds = UNSET,
 			     .max_cpu_ppm = UNSET };
 	const struct opt opts[] = {
-		FLEET_OPTS(&o.request),
+		FLEET_OPTS(&o.connection),
 		{ 0, "off", OPT_BOOL, &o.off, NULL, "nodes serve no request of the fleet" },
 		{ 0, "max-hz", OPT_INT, &o.max_hz, "HZ", "recordings of 1 to 199 Hz at most" },
 		{ 0, "max-seconds", OPT_INT, &o.max_seconds, "S", "of 1 to 300 s at most" },

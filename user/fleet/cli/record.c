@@ -11,8 +11,8 @@
 #include "fleet/cli/request.h"
 
 struct options {
-	struct connection_options request;
-	struct request_options asks;
+	struct connection_options connection;
+	struct request_options request;
 	const char *select, *output, *format;
 	bool force, help;
 	const struct format *to;
@@ -22,11 +22,11 @@ static int ask_and_write(const struct options *o, struct workers *w)
 {
 	auto_profile struct profile *p = profile_new();
 	struct requests a = { .stopped = fleet_signals_count(), .names_silent = true };
-	int status = requests_begin(&a, &o->request, w);
+	int status = requests_begin(&a, &o->connection, w);
 
 	if (!status) {
 		struct controller_order order = requests_order(&a, WANT_RECORDING, o->select);
-		request_options_apply(&o->asks, &order);
+		request_options_apply(&o->request, &order);
 		status = requests_add(&a, &order);
 	}
 	status = status ?: requests_run(&a, CONTROLLER_ENDED);
@@ -75,18 +75,24 @@ static int check(struct options *o)
 	o->to = profile_file_format(o->format, o->output);
 	if (!o->to)
 		return EXIT_USAGE;
-	status = request_options_check(&o->asks, "record");
+	status = request_options_check(&o->request, "record");
 	return status ?: profile_file_try(o->output, o->force) ? EXIT_FAILED : 0;
 }
 
 int fleet_record_main(int argc, char **argv)
 {
-	struct options o = { .request = { .wait_s = 2 }, .asks = REQUEST_DEFAULTS, .select = "" };
+	struct options o = { .connection = { .wait_s = 2 },
+			     .request = REQUEST_DEFAULTS,
+			     .select = "" };
 	const struct opt opts[] = {
-		FLEET_OPTS(&o.request), HTTP_OPT(&o.request),
-		SELECT_OPT(&o.select),  REQUEST_OPTS(&o.asks),
-		OUTPUT_OPT(&o.output),  FORMAT_OPT(&o.format),
-		FORCE_OPT(&o.force),    { 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
+		FLEET_OPTS(&o.connection),
+		HTTP_OPT(&o.connection),
+		SELECT_OPT(&o.select),
+		REQUEST_OPTS(&o.request),
+		OUTPUT_OPT(&o.output),
+		FORMAT_OPT(&o.format),
+		FORCE_OPT(&o.force),
+		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
 	};
 	int status = requests_parse(
 		"record", opts, ARRAY_SIZE(opts), argc, argv, &o.help,

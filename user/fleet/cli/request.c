@@ -698,8 +698,8 @@ static void take_stored(struct requests *a, const struct link_event *e)
 		entry_fini(&entry);
 }
 
-void fleet_streams_add(struct requests *a, enum link_stream stream, const char *name,
-		       const char *select, u32 max, struct entries *out)
+void requests_add_entries(struct requests *a, enum link_stream stream, const char *name,
+			  const char *select, u32 max, struct entries *out)
 {
 	struct taking t = { .selects = *select != '\0', .out = out };
 	auto_str struct str why = { 0 };

@@ -55,7 +55,7 @@ struct requests {
 	bool names_silent; /* set by the subcommand: requests_log_silent follows */
 	bool has_asked_silent;
 	char person[AUDIT_NAME];
-	char *asked; /* sentence on the last request, owned */
+	char *asked; /* the last request as a sentence for the audit stream; owned */
 	char inbox[64];
 	u8 private_key[FLEET_KEY_LEN];
 	struct controller_host host;
@@ -188,12 +188,11 @@ struct request_options {
 int request_options_check(struct request_options *e, const char *command);
 void request_options_apply(const struct request_options *e, struct controller_order *o);
 
-/* Entries that JetStream keeps of a fleet's nodes and people, for its subcommands. */
-
 /*
- * Adds the newest `max` entries of a stream. With a selector it searches more, for those of nodes
- * whose labels it chooses: the census of the first controller has the labels; of nodes that are
- * gone only the name is known. Logs a sentence that begins with `name` if something is wrong.
+ * Adds the newest `max` entries of a stream of JetStream. With a selector only entries of the nodes
+ * that it chooses, and up to 5,000 messages are searched for them. The census of the first
+ * controller has the labels of the nodes; a node that is gone is known by its name only. Logs a
+ * sentence that begins with `name` if something is wrong.
  */
-void fleet_streams_add(struct requests *a, enum link_stream stream, const char *name,
-		       const char *select, u32 max, struct entries *out);
+void requests_add_entries(struct requests *a, enum link_stream stream, const char *name,
+			  const char *select, u32 max, struct entries *out);

@@ -305,7 +305,7 @@ static void fleet_hot_print_json(const struct fleet_hot *h, size_t nr_services, 
 }
 
 struct options {
-	struct connection_options request;
+	struct connection_options connection;
 	struct fleet_choice choice;
 	const char *select, *event;
 	int window_s, interval_s, nr_readings, nr_services, nr_methods;
@@ -488,7 +488,7 @@ static int top(const struct options *o)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
-	int status = requests_begin(&t.requests, &o->request, workers);
+	int status = requests_begin(&t.requests, &o->connection, workers);
 	t.order = requests_order(&t.requests, WANT_SLICES, o->select);
 	t.order.duration_s = (u32)o->window_s;
 	t.order.ago_s = AGO_S;
@@ -534,7 +534,7 @@ static int check(struct options *o)
 
 int fleet_top_main(int argc, char **argv)
 {
-	struct options o = { .request = { .wait_s = 2 },
+	struct options o = { .connection = { .wait_s = 2 },
 			     .select = "",
 			     .event = "cpu",
 			     .window_s = 60,
@@ -542,8 +542,8 @@ int fleet_top_main(int argc, char **argv)
 			     .nr_services = 10,
 			     .nr_methods = 20 };
 	const struct opt opts[] = {
-		FLEET_OPTS(&o.request),
-		HTTP_OPT(&o.request),
+		FLEET_OPTS(&o.connection),
+		HTTP_OPT(&o.connection),
 		SELECT_OPT(&o.select),
 		FLEET_CHOICE_OPTS(&o.choice),
 		{ 'e', "event", OPT_STRING, &o.event, "EVENT", "an event of --continuous (cpu)" },

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a person asks of a fleet, as an entry (fleet/wire/entry.h) on the subject of that person.
- * Nobody waits for it: without the audit stream it is lost.
+ * The audit stream's record of what people ask of a fleet: an entry (fleet/wire/entry.h) for each
+ * request, on the subject of that person. The server may have no audit stream; the entry is lost
+ * then, and the request goes on.
  */
 #pragma once
 
@@ -10,12 +11,17 @@
 
 #define AUDIT_NAME 64
 
-/* Reads the name of the folder's owner from DIR/person, at most AUDIT_NAME bytes; "" without that
- * file. */
+/*
+ * Reads the name of the folder's owner from DIR/person, at most AUDIT_NAME bytes; "" without that
+ * file.
+ */
 void audit_person(const char *dir, char *person);
 
-/* The sentence for an order; the caller frees it. `user`: of the fleet's page, or NULL. */
+/* An order as a sentence; the caller frees it. `user`: who asked on the fleet's page, or NULL. */
 char *audit_request_text(const struct controller_order *o, const char *user);
 
-/* Publishes it; does nothing for the person "". `l` NULL: the connection has ended for good. */
+/*
+ * Publishes that sentence; does nothing for the person "". `l` is NULL once the connection has
+ * ended for good.
+ */
 void audit_publish(struct link *l, const char *person, const char *text);

@@ -83,8 +83,7 @@ static int add_partial(struct combine *c, u32 partial, const struct str *profile
 	return err;
 }
 
-/* The nodes of a lane's partial results become those of `joined`, also of the ones that were left
- * out. */
+/* Nodes of a lane's partial results become nodes of `joined`, also where a result was left out. */
 static void join_partials(struct combine *c, const struct combine_lane *lane,
 			  const struct partial_result *o, u32 joined)
 {

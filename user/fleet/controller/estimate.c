@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Totals over all nodes from a sample of them. */
+/* Totals and profiles of all nodes from a sample of them. */
 #include "fleet/controller/estimate.h"
 
 #include <math.h>

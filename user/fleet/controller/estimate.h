@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Estimates a total over all nodes from a sample of them, with an interval. The nodes were drawn at
- * random, each at most once.
+ * Estimates a total over all nodes from a sample of them, with an interval, and scales a profile of
+ * the sample to all nodes. The nodes were drawn at random, each at most once.
  */
 #pragma once
 
@@ -34,8 +34,6 @@ struct estimate_groups {
  * if all of them were asked. It takes ESTIMATE_NODES in each group.
  */
 struct estimate estimate_difference(const struct estimate_groups *g);
-
-/* Values of a sample of nodes become estimates for all. */
 
 #define SCALE_TYPES 32
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Spools, and the workers that merge them. */
+/* Spools, the workers that merge them, and the bound of a merged profile. */
 #include "fleet/controller/merge.h"
 
 #include <errno.h>
@@ -206,7 +206,7 @@ static bool is_of_fleet(const struct note *n)
 	return !strncmp(key, "fleet-", strlen("fleet-"));
 }
 
-/* Outcomes have notes of the fleet, results of nodes have none. */
+/* Partial results have notes of the fleet, results of nodes have none. */
 static void add_facts(struct profile *p, const struct profile *file, bool is_partial)
 {
 	bool is_first = !p->start_wall_ns && !p->duration_ns;
@@ -399,7 +399,9 @@ static int merge_some(struct merging *m, int fd, bool are_partials)
 	return err;
 }
 
-/* Results that do not fit any more are left out one by one; of a partial result all nodes would be.
+/*
+ * Results that do not fit any more are left out one by one. A partial result that does not fit
+ * takes all of its nodes with it.
  */
 static int merge_all(struct merging *m, int fd)
 {

@@ -94,8 +94,6 @@ int merge_parse(const void *bytes, size_t len, struct partial_result *out);
  */
 int merge_result(struct work *k, struct str *bytes, struct str *why);
 
-/* Bounds a merged profile. */
-
 #define PRUNE_FRAME "[truncated]"
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of people. */
+/* Keys of people, and of clients of NATS. */
 #include "fleet/wire/key.h"
 
 #include <errno.h>

@@ -5,7 +5,8 @@
  *
  *   KEY ROLE PERSON [NAMESPACE,..]
  *
- * KEY is the public key, 64 hexadecimal digits. A profiler needs namespaces.
+ * KEY is the public key, 64 hexadecimal digits. A profiler needs namespaces. Clients of NATS have
+ * keys of their own, at the end of this file.
  */
 #pragma once
 
@@ -70,7 +71,6 @@ void digest(const void *bytes, size_t len, u8 out[FLEET_HASH_LEN]);
  * Keys by which NATS knows its clients ("nkeys"): Ed25519 keys as text, in base32 with a prefix for
  * their kind and a checksum (CRC-16/XMODEM).
  */
-
 #define NKEY_TEXT      57 /* a public key, "U..", with its NUL */
 #define NKEY_SEED_TEXT 59 /* a private one, "SU.." */
 

@@ -94,7 +94,6 @@ int link_read_stream(struct link *l, enum link_stream stream, u32 max);
  * server/jetstream_api.go, generateJSMappingTable). A node does not know to which kind of server it
  * is connected, and uses both names: the other one reaches nobody.
  */
-
 #define STREAM_DOMAIN             "sysflame" /* of the hub that `fleet init` configures */
 #define STREAM_FROM_LEAF(subject) "$JS." STREAM_DOMAIN ".API." subject
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Selectors, and labels of nodes. */
+/* Selectors, labels of nodes, and sampling hashes. */
 #include "fleet/wire/selector.h"
 
 #include <errno.h>

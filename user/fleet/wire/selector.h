@@ -3,6 +3,10 @@
  * Which nodes, and which of their processes, a request is for: "service=checkout,zone!=b". All
  * terms must hold. The keys service, container, pod and namespace choose processes of a node and
  * take "=" only; all others are labels of the node.
+ *
+ * Of the nodes that match, a request may take a random part. Nobody needs a list of them: each node
+ * decides for itself. Its sampling hash is the first 64 bits of SHA-256(seed of the request, name
+ * of the node), as a fraction; the node takes part if that lies in the range of the request.
  */
 #pragma once
 
@@ -51,12 +55,6 @@ bool labels_find(const char *labels, const char *key, char *out, size_t size);
 
 /* Whether the name can be part of a subject: letters, digits, "-" and "_", 1 to 63 of them. */
 bool node_name_is_valid(const char *name);
-
-/*
- * Chooses nodes without a list of them: each decides for itself, always in the same way. The
- * sampling hash of a node is the first 64 bits of SHA-256(seed of the request, name of the node),
- * as a fraction.
- */
 
 /* The sampling hash in 1e-9, below 1e9. `seed` is the field `sampling_seed` of the request. */
 u32 sampling_hash(const u8 seed[FLEET_ID_LEN], const char *node);
