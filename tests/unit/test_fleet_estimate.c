@@ -200,6 +200,75 @@ static void methods_of_two_groups_have_intervals_over_nodes(void **ctx)
 	profile_free(after);
 }
 
+#define NODES   64
+#define METHODS 150
+
+/* Nodes that differ in load and in what they do. Method 10 has `more` points of the work. */
+static struct profile *make_busy_group(double more, struct merge_total *totals)
+{
+	struct profile *p = profile_new();
+	double all = 0;
+
+	profile_add_type(p, "cpu", "samples");
+	for (int m = 0; m < METHODS; m++)
+		all += 1.0 / (m + 3);
+	for (u32 i = 0; i < NODES; i++) {
+		double load = 1000 * exp(0.6 * normal());
+		u64 sum = 0;
+		snprintf(totals[i].node, sizeof(totals[i].node), "n%u", i);
+		for (int m = 0; m < METHODS; m++) {
+			char name[16];
+			double due = load * (1.0 / (m + 3) / all * exp(0.4 * normal()) +
+					     (m == 10 ? more / 100 : 0));
+			double value = due + sqrt(due) * normal();
+			u64 rounded = value > 0.5 ? (u64)(value + 0.5) : 0;
+			snprintf(name, sizeof(name), "m%d", m);
+			if (rounded)
+				add_node(p, totals[i].node, name, rounded);
+			sum += rounded;
+		}
+		totals[i].raw = sum;
+	}
+	return p;
+}
+
+/* Compares two such groups. Returns how many methods have changed in the second one. */
+static u32 compare_busy_groups(double more, bool *is_found)
+{
+	struct merge_total before_totals[NODES] = { 0 }, after_totals[NODES] = { 0 };
+	struct profile *before = make_busy_group(0, before_totals);
+	struct profile *after = make_busy_group(more, after_totals);
+	const struct contrast_side b = { before, 0, before_totals, NODES, true };
+	const struct contrast_side a = { after, 0, after_totals, NODES, true };
+	struct contrast c;
+
+	contrast_make(&b, &a, 1, &c);
+	u32 nr = c.nr_changed;
+	assert_int_equal(c.nr_compared, METHODS);
+	*is_found = !strcmp(c.methods.at[0].name, "m10") && !c.methods.at[0].is_chance;
+	contrast_fini(&c);
+	profile_free(before);
+	profile_free(after);
+	return nr;
+}
+
+static void the_largest_of_many_changes_may_be_chance(void **ctx)
+{
+	int nr = nr_draws() / 25, nr_alarms = 0, nr_found = 0;
+	bool is_found;
+
+	for (int i = 0; i < nr; i++) {
+		nr_alarms += compare_busy_groups(0, &is_found) > 0;
+		compare_busy_groups(2, &is_found);
+		nr_found += is_found;
+	}
+	printf("# %d pairs: a change in %.1f %% where nothing has changed, 2 points found in %.1f "
+	       "%%\n",
+	       nr, 100.0 * nr_alarms / nr, 100.0 * nr_found / nr);
+	assert_true(nr_alarms <= nr * 0.05 + 3 * sqrt(nr * 0.05));
+	assert_true(nr_found >= nr * 0.9);
+}
+
 static void samples_without_a_node_leave_methods_without_intervals(void **ctx)
 {
 	struct merge_total totals[40] = { 0 };
@@ -246,6 +315,7 @@ int main(void)
 		cmocka_unit_test(scaling_keeps_totals_and_raw_counts),
 		cmocka_unit_test(differences_are_found_and_their_intervals_hold),
 		cmocka_unit_test(methods_of_two_groups_have_intervals_over_nodes),
+		cmocka_unit_test(the_largest_of_many_changes_may_be_chance),
 		cmocka_unit_test(samples_without_a_node_leave_methods_without_intervals),
 		cmocka_unit_test(a_comparison_uses_values_as_they_were_recorded),
 	};

@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "export/export.h"
@@ -380,7 +381,7 @@ static void a_change_in_sample_size_is_not_chance(void **state)
 
 static bool differ(struct sampled before, struct sampled after)
 {
-	return diff_is_significant(&(struct sampled_pair){ before, after }, NULL);
+	return diff_sigmas(&(struct sampled_pair){ before, after }, NULL) >= 2;
 }
 
 static void absolute_weights_differ_as_poisson_counts_do(void **state)
@@ -395,13 +396,18 @@ static void absolute_weights_differ_as_poisson_counts_do(void **state)
 }
 
 /* Parts of wholes of so many samples; each sample weighs `weight`. */
-static bool shares_differ(u64 before, u64 of_before, u64 after, u64 of_after, u64 weight)
+static double sigmas(u64 before, u64 of_before, u64 after, u64 of_after, u64 weight)
 {
 	struct sampled_pair part = { { before * weight, before }, { after * weight, after } };
 	struct sampled_pair whole = { { of_before * weight, of_before },
 				      { of_after * weight, of_after } };
 
-	return diff_is_significant(&part, &whole);
+	return diff_sigmas(&part, &whole);
+}
+
+static bool shares_differ(u64 before, u64 of_before, u64 after, u64 of_after, u64 weight)
+{
+	return sigmas(before, of_before, after, of_after, weight) >= 2;
 }
 
 static void a_part_and_the_rest_get_the_same_answer(void **state)
@@ -451,6 +457,74 @@ static void chance_alone_is_called_a_change_in_4_to_7_of_100_draws(void **state)
 	}
 	assert_true(found(0.1, 0.15) > 90);
 	assert_true(found(0.9, 0.85) > 90);
+}
+
+#define METHODS 400
+
+/* Draws samples of methods whose shares fall like 1 / n. Method 5 gets `more` of 100 samples. */
+static void draw_methods(u32 nr, double more, u64 *out)
+{
+	double sums[METHODS], all = 0;
+
+	memset(out, 0, METHODS * sizeof(out[0]));
+	for (u32 m = 0; m < METHODS; m++)
+		sums[m] = all += 1.0 / (m + 5);
+	for (u32 i = 0; i < nr; i++) {
+		double at = (double)random_below(1 << 30) / (1 << 30);
+		u32 m = 0;
+		at -= more / 100;
+		while (at >= 0 && m < METHODS - 1 && sums[m] < at / (1 - more / 100) * all)
+			m++;
+		out[at < 0 ? 5 : m]++;
+	}
+}
+
+/* Compares all methods of two profiles. Returns how many differ, and whether method 5 does. */
+static u32 nr_different(u32 nr_before, u32 nr_after, double more, bool *is_found)
+{
+	u64 before[METHODS], after[METHODS];
+	double all[METHODS], sorted[METHODS];
+	u32 nr = 0;
+
+	draw_methods(nr_before, 0, before);
+	draw_methods(nr_after, more, after);
+	for (u32 m = 0; m < METHODS; m++)
+		sorted[m] = all[m] = sigmas(before[m], nr_before, after[m], nr_after, 1);
+	double limit = diff_limit(sorted, METHODS);
+	*is_found = all[5] >= limit;
+	for (u32 m = 0; m < METHODS; m++)
+		nr += all[m] >= limit;
+	return nr;
+}
+
+static void of_many_methods_without_a_change_none_differs(void **state)
+{
+	static const u32 sizes[][2] = { { 1000, 1000 }, { 5000, 500 }, { 300, 3000 } };
+	bool is_found;
+
+	for (size_t s = 0; s < ARRAY_SIZE(sizes); s++) {
+		u32 nr_alarms = 0, nr_found = 0, nr = 400;
+		for (u32 i = 0; i < nr; i++) {
+			nr_alarms += nr_different(sizes[s][0], sizes[s][1], 0, &is_found) > 0;
+			nr_different(sizes[s][0], sizes[s][1], 10, &is_found);
+			nr_found += is_found;
+		}
+		printf("# %u and %u samples: a change in %.1f %%, 10 points found in %.1f %%\n",
+		       sizes[s][0], sizes[s][1], 100.0 * nr_alarms / nr, 100.0 * nr_found / nr);
+		assert_true(nr_alarms <= nr * 0.05 + 3 * sqrt(nr * 0.05));
+		assert_true(nr_found >= nr * 0.9);
+	}
+}
+
+static void the_limit_follows_benjamini_and_hochberg(void **state)
+{
+	/* p: 0.0455, 0.0027, 0.317, 0.0124; of these 0.0027 and 0.0124 are below 1 and 2 of 4 times
+	 * 0.05. */
+	double four[] = { 2, 3, 1, 2.5 }, one[] = { 1.97 }, none[] = { 1.95, 0 };
+
+	assert_true(diff_limit(four, 4) == 2.5);
+	assert_true(diff_limit(one, 1) == 1.97);
+	assert_true(isinf(diff_limit(none, 2)) && isinf(diff_limit(NULL, 0)));
 }
 
 static void assert_comes_back(struct world *w, const char *format)
@@ -511,6 +585,8 @@ int main(void)
 		cmocka_unit_test(a_change_in_sample_size_is_not_chance),
 		cmocka_unit_test(absolute_weights_differ_as_poisson_counts_do),
 		cmocka_unit_test(a_part_and_the_rest_get_the_same_answer),
+		cmocka_unit_test(the_limit_follows_benjamini_and_hochberg),
+		cmocka_unit_test(of_many_methods_without_a_change_none_differs),
 		cmocka_unit_test(chance_alone_is_called_a_change_in_4_to_7_of_100_draws),
 		cmocka_unit_test(a_comparison_is_read_back_from_pprof_and_otlp),
 	};

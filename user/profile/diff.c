@@ -414,21 +414,44 @@ static double variance(struct sampled s)
 	return s.nr ? (double)s.weight * (double)s.weight / (double)s.nr : 0;
 }
 
-static bool are_counts_significant(struct sampled before, struct sampled after)
+static double sigmas_of_counts(struct sampled before, struct sampled after)
 {
 	double change = (double)after.weight - (double)before.weight;
 
-	return change != 0 && fabs(change) >= 2 * sqrt(variance(after) + variance(before));
+	return change != 0 ? fabs(change) / sqrt(variance(after) + variance(before)) : 0;
 }
 
 #define SAME_SHARE 1e-9 /* rounding, which must not decide between a part and the rest */
+
+/* Twice a term of the logarithm of a likelihood. */
+static double deviance(double seen, double due)
+{
+	return seen > 0 ? 2 * seen * log(seen / due) : 0;
+}
+
+/*
+ * Few samples of which most are due on one side have no normal distribution: of 2 samples both are
+ * on the side with a tenth of all samples once in 100 times, which are 4.5 standard deviations. The
+ * likelihood ratio gives 3.1. Returns the factor between both, at most 1.
+ */
+static double correct_for_few(const struct sampled_pair *part, const struct sampled_pair *whole)
+{
+	double b = (double)part->before.nr, a = (double)part->after.nr;
+	double nr_b = (double)whole->before.nr, nr_a = (double)whole->after.nr;
+	double hit = (b + a) / (nr_b + nr_a), rest = 1 - hit;
+	double error = sqrt(hit * rest * (1 / nr_b + 1 / nr_a));
+	double sigmas = fabs(a / nr_a - b / nr_b) / error;
+	double ratio = deviance(b, hit * nr_b) + deviance(a, hit * nr_a) +
+		       deviance(nr_b - b, rest * nr_b) + deviance(nr_a - a, rest * nr_a);
+
+	return sigmas > 0 && ratio > 0 ? fmin(1, sqrt(ratio) / sigmas) : 1;
+}
 
 /*
  * Two proportions with a pooled variance, as if both sides had the same share. If the samples of
  * the part weigh more or less than the others, its share of the weight spreads accordingly.
  */
-static bool are_shares_significant(const struct sampled_pair *part,
-				   const struct sampled_pair *whole)
+static double sigmas_of_shares(const struct sampled_pair *part, const struct sampled_pair *whole)
 {
 	double before = (double)part->before.weight / (double)whole->before.weight;
 	double after = (double)part->after.weight / (double)whole->after.weight;
@@ -438,18 +461,45 @@ static bool are_shares_significant(const struct sampled_pair *part,
 	       spread = hit * (1 - hit);
 	double share = (nr_before * before + nr_after * after) / nr;
 
-	if (change <= SAME_SHARE || !(spread > 0))
-		return change > SAME_SHARE;
+	if (change <= SAME_SHARE)
+		return 0;
+	if (!(spread > 0))
+		return INFINITY;
 	double size = share * (1 - share) / spread; /* 1 if all samples weigh the same */
-	return change * (1 + SAME_SHARE) >=
-	       2 * size * sqrt(spread * (1 / nr_before + 1 / nr_after));
+	double error = size * sqrt(spread * (1 / nr_before + 1 / nr_after));
+	return change * (1 + SAME_SHARE) / error * correct_for_few(part, whole);
 }
 
-bool diff_is_significant(const struct sampled_pair *part, const struct sampled_pair *whole)
+double diff_sigmas(const struct sampled_pair *part, const struct sampled_pair *whole)
 {
 	if (!whole || !whole->before.weight || !whole->after.weight)
-		return are_counts_significant(part->before, part->after);
-	return are_shares_significant(part, whole);
+		return sigmas_of_counts(part->before, part->after);
+	return sigmas_of_shares(part, whole);
+}
+
+#define FALSE_PART 0.05
+
+static int largest_first(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x < y) - (x > y);
+}
+
+double diff_limit(double *sigmas, size_t nr)
+{
+	double limit = INFINITY;
+
+	if (nr)
+		qsort(sigmas, nr, sizeof(sigmas[0]), largest_first);
+	for (size_t i = 0; i < nr; i++) {
+		double p = erfc(sigmas[i] * M_SQRT1_2);
+		if (p > FALSE_PART)
+			break;
+		if (p <= FALSE_PART * (double)(i + 1) / (double)nr)
+			limit = sigmas[i];
+	}
+	return limit;
 }
 
 #define VIEW_BY_COUNTS "norm=0" /* as in the page's address */

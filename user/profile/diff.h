@@ -77,8 +77,17 @@ struct sampled_pair {
 };
 
 /*
- * Whether a part of the whole differs by more than chance, two standard deviations. `whole` is NULL
- * to compare absolute weights: their samples are Poisson counts. Shares of a whole are binomial, so
- * that a part and all the rest get the same answer. page/diff.js has the same arithmetic.
+ * By how many standard deviations of chance a part of the whole differs: 0 without a change,
+ * INFINITY if chance cannot explain it. `whole` is NULL to compare absolute weights: their samples
+ * are Poisson counts. Shares of a whole are binomial, so that a part and all the rest get the same
+ * answer. page/diff.js has the same arithmetic.
  */
-bool diff_is_significant(const struct sampled_pair *part, const struct sampled_pair *whole);
+double diff_sigmas(const struct sampled_pair *part, const struct sampled_pair *whole);
+
+/*
+ * The least number of standard deviations that counts as a change where all of `sigmas` were
+ * compared: the procedure of Benjamini and Hochberg (1995) at 5 %. Of the changes that it finds, 5
+ * % are chance on average, and where nothing has changed, it finds something in 5 % of comparisons.
+ * Returns INFINITY if nothing has changed. Reorders `sigmas`.
+ */
+double diff_limit(double *sigmas, size_t nr);

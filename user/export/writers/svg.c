@@ -53,6 +53,7 @@ struct svg {
 	const struct profile *p;
 	struct tree tree;
 	struct tree nr_before, nr_after; /* numbers of samples of a comparison, if known */
+	double limit;                    /* see diff_limit */
 	bool has_counts;
 	bool by_counts; /* weights are compared, not shares */
 	FILE *out;
@@ -135,12 +136,28 @@ static struct sampled_pair sampled_at(const struct svg *s, const struct tree_nod
 }
 
 /* Without numbers of samples only equal weights count as unchanged. */
-static bool is_chance(const struct svg *s, const struct tree_node *n)
+static double sigmas_of(const struct svg *s, const struct tree_node *n)
 {
 	if (!s->has_counts)
-		return (double)n->total == s->before_scale * (double)n->before;
+		return (double)n->total == s->before_scale * (double)n->before ? 0 : INFINITY;
 	struct sampled_pair part = sampled_at(s, n), whole = sampled_at(s, s->tree.nodes.at);
-	return !diff_is_significant(&part, s->by_counts ? NULL : &whole);
+	return diff_sigmas(&part, s->by_counts ? NULL : &whole);
+}
+
+static bool is_chance(const struct svg *s, const struct tree_node *n)
+{
+	return !(sigmas_of(s, n) >= s->limit);
+}
+
+/* All frames are compared, also those too narrow to be drawn. */
+static void find_limit(struct svg *s)
+{
+	double *sigmas = xcalloc(s->tree.nodes.nr, sizeof(sigmas[0]));
+
+	for (size_t i = 1; i < s->tree.nodes.nr; i++)
+		sigmas[i - 1] = sigmas_of(s, &s->tree.nodes.at[i]);
+	s->limit = diff_limit(sigmas, s->tree.nodes.nr - 1);
+	free(sigmas);
 }
 
 /* The colour by the relative change of the scaled weight. */
@@ -431,11 +448,12 @@ static void make_trees(struct svg *s)
 	s->before_scale = s->by_counts || !after ? 1 : (double)after / (double)before;
 	tree_make_diff(p, s->before_scale, &s->tree);
 	s->has_counts = diff_has_counts(p);
-	if (!s->has_counts)
-		return;
-	struct diff_types nr = diff_counts(p);
-	tree_make(p, nr.before, &s->nr_before);
-	tree_make(p, nr.after, &s->nr_after);
+	if (s->has_counts) {
+		struct diff_types nr = diff_counts(p);
+		tree_make(p, nr.before, &s->nr_before);
+		tree_make(p, nr.after, &s->nr_after);
+	}
+	find_limit(s);
 }
 
 int svg_write(const struct profile *p, FILE *out)

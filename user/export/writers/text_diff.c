@@ -3,6 +3,7 @@
  * Writes a comparison as text: the methods that weigh more or less, by more than chance.
  * Part of export/writers/text.h.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ struct change {
 	u64 before, after;             /* self weights */
 	u64 total_before, total_after; /* weights of stacks that contain the method */
 	double self, total; /* change of the share in per cent of the whole, or of the weight */
+	double sigmas;      /* of chance; see profile/diff.h */
 	bool is_chance;
 };
 
@@ -72,15 +74,17 @@ static u64 nr_of(const struct profile *p, const struct hot_methods *methods, fra
 	return 0;
 }
 
-static bool is_chance(const struct profile *p, const struct changes *c, const struct change *x)
+/* Without numbers of samples only equal weights count as unchanged. */
+static double sigmas_of(const struct profile *p, const struct changes *c, const struct change *x)
 {
 	struct sampled_pair part = { { x->before, nr_of(p, &c->nr_before, x->frame) },
 				     { x->after, nr_of(p, &c->nr_after, x->frame) } };
 	struct sampled_pair whole = { { c->before, c->total_nr_before },
 				      { c->after, c->total_nr_after } };
 
-	return c->has_counts ? !diff_is_significant(&part, c->by_counts ? NULL : &whole)
-			     : x->self == 0;
+	if (!c->has_counts)
+		return x->self == 0 ? 0 : INFINITY;
+	return diff_sigmas(&part, c->by_counts ? NULL : &whole);
 }
 
 static void add_change(const struct profile *p, struct changes *c, const struct hot_method *b,
@@ -101,11 +105,28 @@ static void add_change(const struct profile *p, struct changes *c, const struct 
 				   : share(a->self, c->after) - share(b->self, c->before);
 	change.total = c->by_counts ? (double)a->total - (double)b->total
 				    : share(a->total, c->after) - share(b->total, c->before);
-	change.is_chance = is_chance(p, c, &change);
-	c->nr_noise += change.is_chance;
-	c->nr_equal += change.self == 0;
-	if (!change.is_chance || c->mode != TEXT_DIFF_CHANGED)
-		vec_push(&c->all, change);
+	change.sigmas = sigmas_of(p, c, &change);
+	vec_push(&c->all, change);
+}
+
+/* Decides among all methods which have changed. Drops the others where only changes count. */
+static void judge(struct changes *c)
+{
+	double *sigmas = xcalloc(c->all.nr + 1, sizeof(sigmas[0]));
+	size_t nr = 0;
+
+	for (size_t i = 0; i < c->all.nr; i++)
+		sigmas[i] = c->all.at[i].sigmas;
+	double limit = diff_limit(sigmas, c->all.nr);
+	free(sigmas);
+	vec_each(x, &c->all) {
+		x->is_chance = !(x->sigmas >= limit);
+		c->nr_noise += x->is_chance;
+		c->nr_equal += x->self == 0;
+		if (!x->is_chance || c->mode != TEXT_DIFF_CHANGED)
+			c->all.at[nr++] = *x;
+	}
+	c->all.nr = nr;
 }
 
 /* Both lists are sorted by name. */
@@ -217,7 +238,8 @@ static void print_rest(const struct changes *c, FILE *out)
 		fprintf(out, "nothing differs: all methods kept their %s\n",
 			c->by_counts ? "weight" : "share");
 	else if (c->nr_noise && c->has_counts)
-		fprintf(out, "%u more differ by no more than chance (2 sigma)\n", c->nr_noise);
+		fprintf(out, "%u more differ by no more than chance (Benjamini-Hochberg, 5 %%)\n",
+			c->nr_noise);
 }
 
 void text_diff(const struct profile *p, enum text_diff_mode mode, size_t nr, size_t width,
@@ -236,6 +258,7 @@ void text_diff(const struct profile *p, enum text_diff_mode mode, size_t nr, siz
 	methods_by_name(p, nr_types.before, &c.nr_before, &c.total_nr_before);
 	methods_by_name(p, nr_types.after, &c.nr_after, &c.total_nr_after);
 	join(p, &before, &after, &c);
+	judge(&c);
 	if (c.all.nr)
 		qsort_r(c.all.at, c.all.nr, sizeof(c.all.at[0]), by_size, &mode);
 	amount_add(&b, c.before, p->types.at[1].unit);

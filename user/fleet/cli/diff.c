@@ -127,7 +127,7 @@ static void print_method(const struct contrast_method *m, size_t width)
 		str_addf(&line, " %+8.2f %% %+8.2f %%", 100 * m->change.low, 100 * m->change.high);
 	else
 		str_addf(&line, " %10s %10s", "-", "-");
-	str_add(&line, "   ");
+	str_add(&line, m->is_chance ? "   chance: " : "   ");
 	size_t used = text_width(line.at);
 	short_name_add(&line, m->name, true, width > used + 16 ? width - used : 16);
 	puts(line.at);
@@ -156,6 +156,9 @@ static void print_intervals(const struct contrast *c, const char *unit, size_t w
 	       "METHOD (95 % confidence over nodes)");
 	vec_each(m, &c->methods)
 		print_method(m, width);
+	if (c->methods.nr && c->methods.at[0].change.has_interval)
+		printf("%u of %u methods differ by more than chance (Benjamini-Hochberg, 5 %%)\n",
+		       c->nr_changed, c->nr_compared);
 }
 
 static int show(const struct options *o, const struct profile *p, const struct contrast *c)

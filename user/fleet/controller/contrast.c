@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "export/interchange/tags.h"
+#include "profile/diff.h"
 
 #define NO_NODE UINT32_MAX
 
@@ -26,6 +27,8 @@ struct method {
 	const char *name; /* of a profile; the key */
 	double sums[2];
 	double *values[2]; /* by node; NULL: not followed */
+	double spread[2];  /* the variance of the share, over nodes */
+	double sigmas;     /* of the change */
 	UT_hash_handle hh;
 };
 
@@ -126,9 +129,105 @@ static void add_selfs(struct contrasting *c, int side)
 				(double)w->value;
 }
 
+/* What a method has in a node, or a part of that. */
+struct method_part {
+	struct method *method;
+	u32 node;
+	double value;
+};
+
+static int by_method_and_node(const void *a, const void *b)
+{
+	const struct method_part *x = a, *y = b;
+
+	if (x->method != y->method)
+		return x->method < y->method ? -1 : 1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
 static double share(const struct contrasting *c, const struct method *m, int side)
 {
 	return c->sides[side].total > 0 ? m->sums[side] / c->sides[side].total : 0;
+}
+
+/*
+ * `nr` parts of one method, by node. Its share r of the sum is a ratio, whose variance is about
+ * that of the mean of x - r * s, with x the method's and s the node's sum. The mean itself is 0.
+ */
+static void find_spread(struct contrasting *c, int side, const struct method_part *parts, size_t nr)
+{
+	const struct side *s = &c->sides[side];
+	struct method *m = parts->method;
+	double r = share(c, m, side), n = (double)s->nodes.nr, squares = 0;
+
+	for (size_t i = 0; i < s->nodes.nr; i++)
+		squares += r * r * s->sums[i] * s->sums[i];
+	for (size_t i = 0, next; i < nr; i = next) {
+		double x = 0, due = r * s->sums[parts[i].node];
+		for (next = i; next < nr && parts[next].node == parts[i].node; next++)
+			x += parts[next].value;
+		squares += (x - due) * (x - due) - due * due;
+	}
+	double mean = s->total / n;
+	m->spread[side] = n > 1 && mean > 0 ? squares / (n - 1) / n / (mean * mean) : 0;
+}
+
+static void find_spreads(struct contrasting *c, int side)
+{
+	const struct side *s = &c->sides[side];
+	const struct profile *p = s->of->profile;
+	VEC(struct method_part) parts = { 0 };
+
+	vec_each(w, &p->weights)
+		if (w->type == s->of->type)
+			vec_push(&parts,
+				 (struct method_part){ method_of(c, leaf_name(p, w->node)),
+						       s->node_of[w->labels], (double)w->value });
+	if (parts.nr)
+		qsort(parts.at, parts.nr, sizeof(parts.at[0]), by_method_and_node);
+	for (size_t i = 0, next; i < parts.nr; i = next) {
+		for (next = i; next < parts.nr && parts.at[next].method == parts.at[i].method;)
+			next++;
+		find_spread(c, side, &parts.at[i], next - i);
+	}
+	vec_fini(&parts);
+}
+
+/*
+ * Welch's t in standard deviations of a normal distribution with the same probability (Wallace,
+ * Annals of Mathematical Statistics 30, 1959).
+ */
+static double sigmas_of(const struct contrasting *c, const struct method *m)
+{
+	double change = fabs(share(c, m, 1) - share(c, m, 0)), all = m->spread[0] + m->spread[1];
+	double parts = 0;
+
+	if (!(change > 0))
+		return 0;
+	if (!(all > 0))
+		return INFINITY;
+	for (int side = 0; side < 2; side++)
+		parts += m->spread[side] * m->spread[side] / ((double)c->sides[side].nodes.nr - 1);
+	double freedom = all * all / parts;
+	return (8 * freedom + 1) / (8 * freedom + 3) *
+	       sqrt(freedom * log1p(change * change / all / freedom));
+}
+
+/* Returns from how many standard deviations on a change is more than chance. */
+static double judge(struct contrasting *c, struct contrast *out)
+{
+	double *sigmas = xcalloc(HASH_COUNT(c->methods) + 1, sizeof(sigmas[0]));
+	struct method *m, *next;
+
+	find_spreads(c, 0);
+	find_spreads(c, 1);
+	HASH_ITER(hh, c->methods, m, next)
+		sigmas[out->nr_compared++] = m->sigmas = sigmas_of(c, m);
+	double limit = diff_limit(sigmas, out->nr_compared);
+	HASH_ITER(hh, c->methods, m, next)
+		out->nr_changed += m->sigmas >= limit;
+	free(sigmas);
+	return limit;
 }
 
 static int by_change(const void *a, const void *b, void *ctx)
@@ -197,12 +296,16 @@ static void choose_methods(struct contrasting *c, size_t max, struct contrast *o
 		list[i++] = m;
 	if (nr)
 		qsort_r(list, nr, sizeof(list[0]), by_change, c);
+	double limit = judge(c, out);
 	nr = nr < max ? nr : max;
 	follow(c, list, nr);
-	for (i = 0; i < nr; i++)
-		vec_push(&out->methods,
-			 (struct contrast_method){ xstrdup(list[i]->name), share(c, list[i], 0),
-						   share(c, list[i], 1), change_of(c, list[i]) });
+	for (i = 0; i < nr; i++) {
+		struct contrast_method found = { xstrdup(list[i]->name), share(c, list[i], 0),
+						 share(c, list[i], 1), change_of(c, list[i]),
+						 false };
+		found.is_chance = found.change.has_interval && !(list[i]->sigmas >= limit);
+		vec_push(&out->methods, found);
+	}
 	free(list);
 }
 
@@ -284,6 +387,7 @@ void contrast_note(const struct contrast *c, const char *unit, struct profile *p
 		auto_free char *key = xasprintf("fleet-method/%s", m->name);
 		str_clear(&text);
 		contrast_add_change(&text, &m->change, 100, " %");
+		str_add(&text, m->is_chance ? ", chance" : "");
 		profile_note(p, key, text.at, 0);
 	}
 }

@@ -23,6 +23,7 @@ struct contrast_method {
 	char *name;             /* owned */
 	double before, after;   /* self, as a share of the group: 0 to 1 */
 	struct estimate change; /* of the share */
+	bool is_chance;         /* among all methods of both groups; needs intervals */
 };
 
 struct contrast {
@@ -32,9 +33,16 @@ struct contrast {
 	double mean_before, mean_after; /* of a node */
 	struct estimate change;         /* of the mean */
 	VEC(struct contrast_method) methods; /* by change of the share, the largest first */
+	u32 nr_compared, nr_changed;         /* of all methods; changed: by more than chance */
 };
 
-/* With at most `nr_methods` methods; with none unless `has_nodes`. contrast_fini frees it. */
+/*
+ * With at most `nr_methods` methods; with none unless `has_nodes`. contrast_fini frees it.
+ *
+ * The interval of a method is that of one chosen before. Whether its change is chance is decided
+ * among all methods, by Welch's test over nodes and diff_limit (profile/diff.h): the largest of
+ * many changes are large by chance.
+ */
 void contrast_make(const struct contrast_side *before, const struct contrast_side *after,
 		   size_t nr_methods, struct contrast *out);
 void contrast_fini(struct contrast *c);

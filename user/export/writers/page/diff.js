@@ -78,18 +78,40 @@ class Diff {
 		this.hasCounts = choice.hasCounts;
 		const { before, after, nrBefore, nrAfter } = this.totals;
 		this.weigh = (node) => ({ before: before[node], after: after[node], nrBefore: nrBefore[node], nrAfter: nrAfter[node] });
+		this.compareAll(tree.nr - 1, (i) => i + 1);
 		this.findMost();
 	}
 
-	// The same comparison for a view with its own function for weights of nodes.
-	of(weigh) {
+	// The same comparison for a view with its own function for weights of nodes. `all`: the nodes that are compared
+	// with each other, if they are not those of the tree.
+	of(weigh, all) {
 		const known = new Map(), diff = Object.create(this);
 		diff.weigh = (node) => {
 			if (!known.has(node))
 				known.set(node, weigh(node));
 			return known.get(node);
 		};
+		if (all)
+			diff.compareAll(all.length, (i) => all[i]);
 		return diff;
+	}
+
+	// Sets what `limit` returns: from how many standard deviations on one of these nodes has changed. It is
+	// computed when it is needed. Nodes without weight are not compared.
+	compareAll(nr, nodeAt) {
+		let limit;
+		this.limit = () => {
+			if (limit !== undefined)
+				return limit;
+			const sigmas = new Float64Array(nr);
+			let used = 0;
+			for (let i = 0; i < nr; i++) {
+				const part = this.weigh(nodeAt(i));
+				if (part.before || part.after)
+					sigmas[used++] = this.sigmas(part);
+			}
+			return limit = limitOf(sigmas.subarray(0, used));
+		};
 	}
 
 	// The same for self weights by method.
@@ -103,7 +125,7 @@ class Diff {
 				sum[method[frame[i]]] += self[i];
 			return sum;
 		});
-		return this.methods = this.of((m) => sidesOf(sums, [m], 0, 1));
+		return this.methods = this.of((m) => sidesOf(sums, [m], 0, 1), [...sums.before.keys()]);
 	}
 
 	// The same for the totals of methods. With recursion a stack counts once.
@@ -124,7 +146,7 @@ class Diff {
 				sum[method[frame[i]]] += total[i];
 			return sum;
 		});
-		return this.methodTotals = this.of((m) => sidesOf(sums, [m], 0, 1));
+		return this.methodTotals = this.of((m) => sidesOf(sums, [m], 0, 1), [...sums.before.keys()]);
 	}
 
 	// The meaning of widths: the change (each stack by itself, so moves do not cancel out), the weight
@@ -164,11 +186,14 @@ class Diff {
 	}
 
 	// Without numbers of samples only equal weights count as unchanged.
-	isChance(node) {
-		const part = this.weigh(node);
+	sigmas(part) {
 		if (!this.hasCounts)
-			return changeOf(part.after, this.scale * part.before) === 0;
-		return !isSignificant(part, this.isNormalised ? this.whole : null);
+			return changeOf(part.after, this.scale * part.before) === 0 ? 0 : Infinity;
+		return sigmasOf(part, this.isNormalised ? this.whole : null);
+	}
+
+	isChance(node) {
+		return !(this.sigmas(this.weigh(node)) >= this.limit());
 	}
 
 	// The change, -1 to 1, relative to the weight before or to the largest change.
@@ -272,7 +297,7 @@ function keyChanges({ tree: { diff, nr } }, keys) {
 			if (weight)
 				groups.get(keys[i])[side] += weight;
 		}
-	const sums = diff.of((key) => groups.get(key));
+	const sums = diff.of((key) => groups.get(key), [...groups.keys()]);
 	return [...groups.keys()].filter((key) => !sums.isChance(key)).map((key) => ({ key, size: sums.size(key), isNew: sums.isNew(key) })).sort((a, b) => Math.abs(b.size) - Math.abs(a.size));
 }
 
@@ -290,7 +315,7 @@ function newCallee({ tree: { diff, nr, parent, frame }, profile: { frames: { met
 			found.set(m, { ...sum, after: sum.after + totals.after[i], nrAfter: sum.nrAfter + totals.nrAfter[i] });
 		}
 	}
-	const sums = diff.of((m) => found.get(m)), list = [...found.keys()].filter((m) => !known.has(m) && !sums.isChance(m)).sort((a, b) => found.get(b).after - found.get(a).after);
+	const sums = diff.of((m) => found.get(m), [...found.keys()]), list = [...found.keys()].filter((m) => !known.has(m) && !sums.isChance(m)).sort((a, b) => found.get(b).after - found.get(a).after);
 	return list.length ? { method: list[0], size: sums.size(list[0]) } : null;
 }
 
@@ -324,22 +349,60 @@ function fillVerdict(app) {
 }
 
 const SAME_SHARE = 1e-9; // rounding, which must not decide between a part and the rest
+const FALSE_PART = 0.05;
 
-// Whether a part of the whole differs by more than chance; `whole` is null for absolute weights. The sides have the
-// numbers of samples behind the weights. user/profile/diff.c explains the arithmetic and has the same.
-function isSignificant(part, whole) {
+// By how many standard deviations a part of the whole differs; `whole` is null for absolute weights. The sides have
+// the numbers of samples behind the weights. user/profile/diff.c explains the arithmetic and has the same.
+function sigmasOf(part, whole) {
 	if (!whole || !whole.before || !whole.after) {
 		const change = part.after - part.before, variance = (weight, nr) => (nr ? weight * weight / nr : 0);
-		return change !== 0 && Math.abs(change) >= 2 * Math.sqrt(variance(part.after, part.nrAfter) + variance(part.before, part.nrBefore));
+		return change === 0 ? 0 : Math.abs(change) / Math.sqrt(variance(part.after, part.nrAfter) + variance(part.before, part.nrBefore));
 	}
 	const before = part.before / whole.before, after = part.after / whole.after, { nrBefore, nrAfter } = whole;
 	const nr = nrBefore + nrAfter, change = Math.abs(after - before);
 	const hit = (part.nrBefore + part.nrAfter) / nr, spread = hit * (1 - hit);
 	const share = (nrBefore * before + nrAfter * after) / nr;
-	if (change <= SAME_SHARE || !(spread > 0))
-		return change > SAME_SHARE;
+	if (change <= SAME_SHARE)
+		return 0;
+	if (!(spread > 0))
+		return Infinity;
 	const size = share * (1 - share) / spread;
-	return change * (1 + SAME_SHARE) >= 2 * size * Math.sqrt(spread * (1 / nrBefore + 1 / nrAfter));
+	return change * (1 + SAME_SHARE) / (size * Math.sqrt(spread * (1 / nrBefore + 1 / nrAfter))) * correctForFew(part, whole);
+}
+
+function correctForFew({ nrBefore: b, nrAfter: a }, { nrBefore, nrAfter }) {
+	const hit = (b + a) / (nrBefore + nrAfter), rest = 1 - hit, deviance = (seen, due) => (seen > 0 ? 2 * seen * Math.log(seen / due) : 0);
+	const sigmas = Math.abs(a / nrAfter - b / nrBefore) / Math.sqrt(hit * rest * (1 / nrBefore + 1 / nrAfter));
+	const ratio = deviance(b, hit * nrBefore) + deviance(a, hit * nrAfter) + deviance(nrBefore - b, rest * nrBefore) + deviance(nrAfter - a, rest * nrAfter);
+	return sigmas > 0 && ratio > 0 ? Math.min(1, Math.sqrt(ratio) / sigmas) : 1;
+}
+
+// How often chance deviates by so many standard deviations, or more: a series near 0, else a continued fraction.
+function chanceOf(sigmas) {
+	const x = sigmas / Math.SQRT2;
+	if (x < 2) {
+		let term = x, sum = x;
+		for (let n = 1; Math.abs(term) > 1e-17 * sum; n++) {
+			term *= -x * x / n;
+			sum += term / (2 * n + 1);
+		}
+		return 1 - sum * 2 / Math.sqrt(Math.PI);
+	}
+	let below = x;
+	for (let n = 60; n > 0; n--)
+		below = x + n / 2 / below;
+	return Math.exp(-x * x) / (below * Math.sqrt(Math.PI));
+}
+
+// From how many standard deviations on something has changed where all of these were compared; Infinity if nothing
+// has. user/profile/diff.h explains it.
+function limitOf(sigmas) {
+	const nr = sigmas.length, large = sigmas.filter((s) => chanceOf(s) <= FALSE_PART).sort().reverse();
+	let limit = Infinity;
+	for (let i = 0; i < large.length; i++)
+		if (chanceOf(large[i]) <= FALSE_PART * (i + 1) / nr)
+			limit = large[i];
+	return limit;
 }
 
 // Ignores rounding: equal shares of different wholes may differ by a little.
