@@ -40,8 +40,10 @@
 	X(BUSY, "busy", "samples lost: too many were under way on one CPU", LOST, NOTHING,         \
 	  "take a lower -F or fewer events")                                                       \
 	X(SKIPPED, "skipped",                                                                      \
-	  "samples lost: the kernel was running another BPF program on the CPU", LOST, NOTHING,    \
-	  "another tool's programs run often or for long; `bpftool prog` lists them")              \
+	  "samples lost: the kernel was running another BPF program or changing a BPF map", LOST,  \
+	  NOTHING,                                                                                 \
+	  "sysflame changes maps as it begins: record for longer; beside another tool's programs " \
+	  "some are lost all the time: `bpftool prog` lists them")                                 \
 	X(LATE, "late",                                                                            \
 	  "samples lost: the CPU's timer was late, as interrupts were off or the machine paused",  \
 	  LOST, NOTHING, "what ran meanwhile is missing; `st` in vmstat shows paused time")        \
