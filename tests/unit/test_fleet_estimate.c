@@ -203,7 +203,10 @@ static void methods_of_two_groups_have_intervals_over_nodes(void **ctx)
 #define NODES   64
 #define METHODS 150
 
-/* Nodes that differ in load and in what they do. Method 10 has `more` points of the work. */
+/*
+ * A group of nodes. Their loads, and the shares of their methods, are random. In each node `more`
+ * percent of the load are added to method 10.
+ */
 static struct profile *make_busy_group(double more, struct merge_total *totals)
 {
 	struct profile *p = profile_new();
@@ -232,7 +235,7 @@ static struct profile *make_busy_group(double more, struct merge_total *totals)
 	return p;
 }
 
-/* Compares two such groups. Returns how many methods have changed in the second one. */
+/* Compares a group without an addition with another one. Returns how many methods differ. */
 static u32 compare_busy_groups(double more, bool *is_found)
 {
 	struct merge_total before_totals[NODES] = { 0 }, after_totals[NODES] = { 0 };

@@ -39,9 +39,9 @@ struct contrast {
 /*
  * With at most `nr_methods` methods; with none unless `has_nodes`. contrast_fini frees it.
  *
- * The interval of a method is that of one chosen before. Whether its change is chance is decided
- * among all methods, by Welch's test over nodes and diff_limit (profile/diff.h): the largest of
- * many changes are large by chance.
+ * Each interval is that of a single method. Among many methods, some change by chance. Whether a
+ * method has changed is therefore decided among all of them, by Welch's test over nodes and
+ * diff_limit (profile/diff.h).
  */
 void contrast_make(const struct contrast_side *before, const struct contrast_side *after,
 		   size_t nr_methods, struct contrast *out);
