@@ -179,21 +179,19 @@ static int compare_and_show(const struct options *o, struct requests *a)
 	struct profile *groups[NR_GROUPS] = { before, after };
 	struct contrast contrast = { 0 };
 	int status = 0;
-	bool is_short = false;
 
 	for (u32 i = 0; !status && i < a->nr; i++) {
 		const struct controller_state s = controller_view(a->controllers[i]);
 		log_info("%s: %s", i ? "after" : "before", o->groups[i]);
 		requests_log_reasons(s.nodes);
 		requests_log_coverage(a->controllers[i]);
-		is_short |= s.stopped != NULL;
 		status = requests_profile(a->controllers[i], groups[i]);
 	}
 	requests_log_silent(a);
 	status = status ?: compare(o, a, groups, both, &contrast);
 	status = status ?: show(o, both, &contrast);
 	contrast_fini(&contrast);
-	return status ?: is_short ? EXIT_FAILED : 0;
+	return status ?: requests_coverage_status(a);
 }
 
 static int diff(const struct options *o)
@@ -275,7 +273,8 @@ int fleet_diff_main(int argc, char **argv)
 		"Records two groups of nodes at the same time, each node with the same\n"
 		"probability, and compares them: as text, or as a page with -o. Changes\n"
 		"have intervals over nodes from 30 nodes in each group on. --nodes N means\n"
-		"N nodes of the larger group, and the same share of the other one.\n");
+		"N nodes of the larger group, and the same share of the other one. The exit\n"
+		"status is 3 if the result lacks a node that was chosen.\n");
 
 	return status >= 0 ? status : check(&o) ?: diff(&o);
 }

@@ -38,8 +38,7 @@ static int ask_and_write(const struct options *o, struct workers *w)
 	}
 	if (!status && profile_file_write(p, o->output, o->to, o->force, NULL))
 		status = EXIT_FAILED;
-	if (!status && controller_view(a.controllers[0]).stopped)
-		status = EXIT_FAILED;
+	status = status ?: requests_coverage_status(&a);
 	requests_end(&a);
 	return status;
 }
@@ -99,7 +98,8 @@ int fleet_record_main(int argc, char **argv)
 		"usage: sysflame fleet record --nats URL --fleet-dir DIR -o FILE [OPTION..]\n"
 		"       sysflame fleet record --http FILE -o FILE [OPTION..]\n\n"
 		"Records on many nodes at once and merges the profiles into one. Values of a\n"
-		"share of the nodes are estimates for all; the raw counts are kept.\n");
+		"share of the nodes are estimates for all; the raw counts are kept. The exit\n"
+		"status is 3 if the result lacks a node that was chosen.\n");
 
 	return status >= 0 ? status : check(&o) ?: record(&o);
 }

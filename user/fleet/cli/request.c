@@ -509,6 +509,20 @@ void requests_log_coverage(const struct controller *c)
 			 s.nr_matched, e.total, ESTIMATE_NODES);
 }
 
+int requests_coverage_status(const struct requests *a)
+{
+	int status = 0;
+
+	for (u32 i = 0; i < a->nr && status != EXIT_FAILED; i++) {
+		const struct controller_state s = controller_view(a->controllers[i]);
+		if (s.stopped)
+			status = EXIT_FAILED;
+		else if (gather_count(s.nodes, GATHER_DELIVERED) < s.nr_chosen)
+			status = EXIT_MISSING;
+	}
+	return status;
+}
+
 int requests_profile(const struct controller *c, struct profile *p)
 {
 	const struct str *bytes = controller_profile(c);

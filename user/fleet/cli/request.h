@@ -39,6 +39,7 @@ struct connection_options {
 			"these nodes and processes, as in service=checkout,zone!=b" \
 	}
 
+#define EXIT_MISSING 3 /* the result is written, and lacks nodes that were chosen */
 #define REQUESTS_MAX 2 /* controllers at a time */
 
 struct requests {
@@ -70,20 +71,14 @@ struct requests {
 /* The private key in DIR/key, FLEET_KEY_LEN bytes. Returns an exit status. */
 int requests_read_key(const char *dir, u8 *private_key);
 
-/*
- * Reads the key and connects. `w` may be NULL: then profiles are merged in this process. Returns an
- * exit status.
- */
+/* Reads the key and connects. `w` NULL: profiles are merged here. Returns an exit status. */
 int requests_begin(struct requests *a, const struct connection_options *o, struct workers *w);
 void requests_end(struct requests *a);
 
 /* Nodes of the last 90 s from JetStream, or the time of one; calls a->seen. False: a->why. */
 bool requests_seen(struct requests *a, const char *node);
 
-/*
- * The newest messages of a stream; calls a->stored for at most `max`. False: a->why, a sentence on
- * the stream without its subject. Some may have been read.
- */
+/* The same for the newest messages of a stream, at most `max`; calls a->stored. */
 bool requests_stored(struct requests *a, enum link_stream stream, u32 max);
 
 /* An order with defaults for these nodes. */
@@ -107,6 +102,9 @@ void requests_log_reasons(const struct gather *g);
 
 /* Logs the coverage and the interval of a controller that has ended. */
 void requests_log_coverage(const struct controller *c);
+
+/* EXIT_FAILED if later waves did not start, EXIT_MISSING if a node that was chosen is missing. */
+int requests_coverage_status(const struct requests *a);
 
 /* Logs nodes that JetStream has seen in the last 90 s and that did not answer the census. */
 void requests_log_silent(struct requests *a);

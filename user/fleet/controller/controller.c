@@ -451,15 +451,11 @@ static bool is_last_wave(const struct controller *c)
 }
 
 /* Nobody answers any more. */
-static bool is_silent(struct controller *c, u64 nr_answers)
+static bool is_silent(const struct controller *c)
 {
 	u64 most_ns = c->order.answers_ms * NS_PER_MS;
 
-	if (nr_answers != c->nr_heard) {
-		c->nr_heard = nr_answers;
-		c->heard_ns = c->now_ns;
-	}
-	return since(c) >= most_ns || (nr_answers && c->now_ns - c->heard_ns >= SILENCE_NS);
+	return since(c) >= most_ns || (c->nr_heard && c->now_ns - c->heard_ns >= SILENCE_NS);
 }
 
 static void begin_fetching(struct controller *c)
@@ -510,6 +506,26 @@ static u64 wave_length_ns(const struct controller *c)
 	return c->order.want == WANT_RECORDING ? c->order.duration_s * NS_PER_SEC : 0;
 }
 
+static struct gather *gather_of_phase(struct controller *c)
+{
+	return c->phase == CONTROLLER_CENSUS ? &c->census : &c->nodes;
+}
+
+/* Whatever arrives is progress, and so is a merge for which fetching waits. */
+static void listen(struct controller *c)
+{
+	u64 nr = gather_of_phase(c)->nr_answers + c->nodes.pulls.nr_chunks;
+
+	if (nr != c->nr_heard || c->nodes.pulls.is_paused)
+		c->heard_ns = c->now_ns;
+	c->nr_heard = nr;
+}
+
+static bool is_stuck(const struct controller *c)
+{
+	return c->now_ns - c->heard_ns >= CONTROLLER_SETTLE_S * NS_PER_SEC;
+}
+
 static bool wave_has_ended(struct controller *c)
 {
 	bool all = c->nodes.nodes.nr >= nr_asked(c);
@@ -517,8 +533,8 @@ static bool wave_has_ended(struct controller *c)
 	/* While answers may come, one that works ends nothing. */
 	if (!all && since(c) < c->order.answers_ms * NS_PER_MS)
 		return false;
-	return (!gather_count(&c->nodes, GATHER_WORKS)) ||
-	       since(c) >= wave_length_ns(c) + CONTROLLER_SETTLE_S * NS_PER_SEC;
+	return !gather_count(&c->nodes, GATHER_WORKS) ||
+	       (since(c) >= wave_length_ns(c) + CONTROLLER_SETTLE_S * NS_PER_SEC && is_stuck(c));
 }
 
 /* DONE or STOP may be lost with a connection: those who should have ended are asked again. */
@@ -551,7 +567,7 @@ static void step_wave(struct controller *c)
 
 static void step_fetch(struct controller *c)
 {
-	if (gather_count(&c->nodes, GATHER_READY) && since(c) < CONTROLLER_SETTLE_S * NS_PER_SEC)
+	if (gather_count(&c->nodes, GATHER_READY) && !is_stuck(c))
 		return;
 	gather_give_up(&c->nodes);
 	enter(c, CONTROLLER_MERGES);
@@ -610,11 +626,6 @@ void controller_stop(struct controller *c)
 	}
 }
 
-static struct gather *gather_of_phase(struct controller *c)
-{
-	return c->phase == CONTROLLER_CENSUS ? &c->census : &c->nodes;
-}
-
 void controller_take(struct controller *c, const struct fleet_message *m, const void *result)
 {
 	/* The merge has begun, and its counts are fixed: the node has not delivered in time. */
@@ -647,7 +658,7 @@ static void step_phase(struct controller *c)
 {
 	switch (c->phase) {
 	case CONTROLLER_CENSUS:
-		if (is_silent(c, c->census.nr_answers))
+		if (is_silent(c))
 			end_census(c);
 		break;
 	case CONTROLLER_RECORDS:
@@ -676,6 +687,7 @@ void controller_step(struct controller *c)
 		c->nodes.pulls.is_paused = combine_is_full(&c->combine);
 		gather_tick(&c->nodes, c->now_ns);
 	}
+	listen(c);
 	if (c->phase < CONTROLLER_ENDED)
 		combine_step(&c->combine, c->phase == CONTROLLER_MERGES);
 	step_phase(c);

@@ -13,7 +13,7 @@
 #define CONTROLLER_WAVES_FROM 10 /* so many nodes are recorded at once; more take waves */
 #define CONTROLLER_WATCH_S    60 /* between waves */
 #define CONTROLLER_FAILS_PCT  2  /* of the nodes of a wave; more end the recording */
-#define CONTROLLER_SETTLE_S   60 /* from the end of the recordings to the last result */
+#define CONTROLLER_SETTLE_S   60 /* after the recordings, while nothing arrives */
 
 struct controller_order {
 	enum fleet_want want;

@@ -392,8 +392,9 @@ void gather_take(struct gather *g, const char *subject, const struct fleet_messa
 		g->nr_strange++;
 		return;
 	}
-	if (m->kind == MESSAGE_CHUNK)
-		pulls_take(&g->pulls, &m->chunk);
+	struct gather_node *n = m->kind == MESSAGE_CHUNK ? gather_find(g, m->chunk.node) : NULL;
+	if (n)
+		pulls_take(&g->pulls, &n->pull, subject, &m->chunk);
 	else
 		gather_take_direct(g, m, NULL);
 }

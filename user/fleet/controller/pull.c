@@ -3,27 +3,35 @@
 #include "fleet/controller/pull.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/time.h"
 #include "fleet/wire/key.h"
 
-#define RETRY_NS  (3 * NS_PER_SEC)
-#define TRIES_MAX 5
+#define WINDOW_LEAST 4
+#define QUEUED_NS    (2 * NS_PER_SEC) /* chunks that wait longer in queues: the window is enough */
+#define RETRY_NS     (3 * NS_PER_SEC) /* and twice the time that chunks take */
+#define RETRIES      5                /* without any chunk */
+#define HELD_MAX     64 /* with more overdue results those begin anew, to bound the memory */
 
 void pulls_init(struct pulls *all, const struct pulls_host *host, const u8 *secret,
 		const char *inbox)
 {
-	*all = (struct pulls){ .host = host };
+	*all = (struct pulls){ .host = host,
+			       .window = WINDOW_LEAST,
+			       .threshold = PULL_WINDOW,
+			       .least_ns = UINT64_MAX };
 	memcpy(all->secret, secret, sizeof(all->secret));
 	copy_text(all->inbox, sizeof(all->inbox), inbox);
 }
 
 void pulls_fini(struct pulls *all)
 {
-	for (u32 i = 0; i < all->nr_open; i++)
-		free(take(all->open[i]->bytes));
+	vec_each(p, &all->open)
+		free(take((*p)->bytes));
+	vec_fini(&all->open);
 	vec_fini(&all->queue);
 	explicit_bzero(all->secret, sizeof(all->secret));
 }
@@ -31,6 +39,11 @@ void pulls_fini(struct pulls *all)
 void pulls_add(struct pulls *all, struct pull *p)
 {
 	vec_push(&all->queue, p);
+}
+
+static u64 retry_ns(const struct pulls *all, const struct pull *p)
+{
+	return RETRY_NS + 2 * (p->took_ns > all->took_ns ? p->took_ns : all->took_ns);
 }
 
 /* The reply goes to a subject of its own: a node may reply to what it was asked only. */
@@ -46,84 +59,146 @@ static void ask(struct pulls *all, struct pull *p)
 	m.get.offset = p->got;
 	m.get.len = FLEET_CHUNK_MAX;
 	message_encode(&m, &bytes);
+	p->number = all->nr_asked++;
+	p->asked_ns = all->now_ns;
 	snprintf(subject, sizeof(subject), "sysflame.v1.node.%s.get", p->name);
 	snprintf(reply, sizeof(reply), "%s.chunk.%s.%llu", all->inbox, p->name,
-		 (unsigned long long)all->nr_asked++);
-	p->asked_ns = all->now_ns;
-	p->nr_asked++;
+		 (unsigned long long)p->number);
 	all->host->publish(all->host->ctx, subject, reply, bytes.at, bytes.len);
+}
+
+static void ask_next(struct pulls *all, struct pull *p)
+{
+	all->nr_overdue -= p->is_overdue;
+	p->is_overdue = false;
+	p->first_ns = all->now_ns;
+	ask(all, p);
 }
 
 static void begin_more(struct pulls *all)
 {
-	while (!all->is_paused && all->nr_open < PULL_WINDOW && all->next < all->queue.nr) {
+	while (!all->is_paused && all->open.nr - all->nr_overdue < all->window &&
+	       all->next < all->queue.nr) {
 		struct pull *p = all->queue.at[all->next++];
-		all->open[all->nr_open++] = p;
-		ask(all, p);
+		p->place = all->open.nr;
+		vec_push(&all->open, p);
+		ask_next(all, p);
 	}
 	if (all->next == all->queue.nr)
 		all->next = all->queue.nr = 0;
 }
 
-static void end(struct pulls *all, u32 i, const char *why)
+static void end(struct pulls *all, struct pull *p, const char *why)
 {
-	struct pull *p = all->open[i];
+	struct pull *last = all->open.at[--all->open.nr];
 
-	all->open[i] = all->open[--all->nr_open];
+	last->place = p->place;
+	all->open.at[last->place] = last;
+	all->nr_overdue -= p->is_overdue;
 	if (why)
 		free(take(p->bytes));
 	all->host->done(all->host->ctx, p, why);
 }
 
-static void take_data(struct pulls *all, u32 i, const struct fleet_chunk *c)
+/* As TCP does: by one a chunk at first, after an overdue chunk by one a window. */
+static void grow(struct pulls *all, u64 took_ns)
 {
-	struct pull *p = all->open[i];
+	if (took_ns < all->least_ns)
+		all->least_ns = took_ns;
+	all->took_ns -= all->took_ns / 16;
+	if (took_ns > all->took_ns)
+		all->took_ns = took_ns;
+	all->credit += all->window < all->threshold ? all->window : 1;
+	if (all->credit < all->window || all->window == PULL_WINDOW ||
+	    took_ns - all->least_ns > QUEUED_NS)
+		return;
+	all->credit = 0;
+	all->window++;
+}
+
+/* Chunks that are on their way together are overdue together. */
+static void shrink(struct pulls *all, u64 every_ns)
+{
+	if (all->shrunk_ns && all->now_ns - all->shrunk_ns < every_ns)
+		return;
+	all->shrunk_ns = all->now_ns;
+	all->threshold = all->window / 2;
+	all->window = all->threshold < WINDOW_LEAST ? WINDOW_LEAST : all->threshold;
+}
+
+static void take_data(struct pulls *all, struct pull *p, const struct fleet_chunk *c)
+{
+	u64 left = p->size - p->got;
 	u8 sha256[FLEET_HASH_LEN];
 
-	if (!c->len || c->len > p->size - p->got) {
-		end(all, i, "It has no such result any more.");
+	if (!c->len) {
+		end(all, p, "It has no such result any more.");
+		return;
+	}
+	if (c->len != (left < FLEET_CHUNK_MAX ? left : FLEET_CHUNK_MAX)) {
+		end(all, p, "It handed out another part of its result than was asked for.");
 		return;
 	}
 	if (!p->bytes)
 		p->bytes = xmalloc(p->size);
 	memcpy(p->bytes + p->got, c->data, c->len);
 	p->got += c->len;
-	p->nr_asked = 0;
 	if (p->got < p->size) {
-		ask(all, p);
+		ask_next(all, p);
 		return;
 	}
 	digest(p->bytes, p->size, sha256);
-	end(all, i,
+	end(all, p,
 	    memcmp(sha256, p->sha256, sizeof(sha256)) ? "Its result arrived damaged." : NULL);
 }
 
-void pulls_take(struct pulls *all, const struct fleet_chunk *c)
+void pulls_take(struct pulls *all, struct pull *p, const char *subject, const struct fleet_chunk *c)
 {
-	for (u32 i = 0; i < all->nr_open; i++) {
-		const struct pull *p = all->open[i];
-		if (p->instance != c->instance || p->got != c->offset ||
-		    memcmp(p->id, c->id, sizeof(p->id)) != 0 || strcmp(p->name, c->node) != 0)
-			continue;
-		all->nr_chunks++;
-		take_data(all, i, c);
-		begin_more(all);
+	const char *number = strrchr(subject, '.');
+
+	if (p->place >= all->open.nr || all->open.at[p->place] != p || p->instance != c->instance ||
+	    p->got != c->offset || memcmp(p->id, c->id, sizeof(p->id)) != 0)
+		return;
+	bool is_last = number && strtoull(number + 1, NULL, 10) == p->number;
+	u64 took_ns = all->now_ns - (is_last ? p->asked_ns : p->first_ns);
+	if (took_ns > p->took_ns)
+		p->took_ns = took_ns;
+	all->nr_chunks++;
+	all->arrived_ns = all->now_ns;
+	grow(all, took_ns);
+	take_data(all, p, c);
+	begin_more(all);
+}
+
+static void ask_again(struct pulls *all, struct pull *p)
+{
+	u64 every_ns = retry_ns(all, p);
+	u64 heard_ns = all->arrived_ns > p->first_ns ? all->arrived_ns : p->first_ns;
+
+	if (all->now_ns - p->asked_ns < every_ns)
+		return;
+	if (all->now_ns - heard_ns >= RETRIES * every_ns) {
+		end(all, p, "It did not hand out its result.");
 		return;
 	}
+	if (!p->is_overdue)
+		shrink(all, every_ns);
+	all->nr_overdue += !p->is_overdue;
+	p->is_overdue = true;
+	if (p->bytes && all->nr_overdue > HELD_MAX) {
+		free(take(p->bytes));
+		p->got = 0;
+	}
+	ask(all, p);
 }
 
 void pulls_tick(struct pulls *all, u64 now_ns)
 {
 	all->now_ns = now_ns;
-	for (u32 i = all->nr_open; i-- > 0;) {
-		struct pull *p = all->open[i];
-		if (now_ns - p->asked_ns < RETRY_NS)
-			continue;
-		if (p->nr_asked < TRIES_MAX)
-			ask(all, p);
-		else
-			end(all, i, "It did not hand out its result.");
-	}
+	if (all->is_paused)
+		all->arrived_ns = now_ns;
+	for (size_t i = all->open.nr; i-- > 0;)
+		ask_again(all, all->open.at[i]);
 	begin_more(all);
 }
 
@@ -131,6 +206,6 @@ void pulls_give_up(struct pulls *all, const char *why)
 {
 	while (all->next < all->queue.nr)
 		all->host->done(all->host->ctx, all->queue.at[all->next++], why);
-	while (all->nr_open)
-		end(all, all->nr_open - 1, why);
+	while (all->open.nr)
+		end(all, all->open.at[all->open.nr - 1], why);
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fetches results on credit: at most PULL_WINDOW chunks are on their way at a time, whatever the
- * number of results. If all came at once, nats-server would disconnect the receiver. A chunk that
- * does not arrive is asked for again.
+ * Fetches results on credit: at most `window` chunks are on their way at a time, whatever the
+ * number of results. If all came at once, nats-server would disconnect the receiver. The window
+ * grows while chunks arrive without waiting in queues, and halves when one is overdue. An overdue
+ * chunk is asked for again, and another result takes its place. A result is lost when no chunk of
+ * any result arrives any more.
  */
 #pragma once
 
 #include "base/vec.h"
 #include "fleet/wire/message.h"
 
-#define PULL_WINDOW 32
+#define PULL_WINDOW 32 /* chunks on their way, at most */
 
 /* A result. The caller fills in the first part; zero the rest. */
 struct pull {
@@ -21,8 +23,11 @@ struct pull {
 
 	u8 *bytes; /* `got` of them */
 	u64 got;
-	u64 asked_ns; /* for the next chunk */
-	u32 nr_asked; /* for the same chunk */
+	u64 first_ns, asked_ns; /* when the next chunk was asked for: at first, and last */
+	u64 number;             /* of the last question */
+	u64 took_ns;            /* the slowest chunk */
+	size_t place;           /* in `open` */
+	bool is_overdue;
 };
 
 struct pulls_host {
@@ -39,11 +44,15 @@ struct pulls {
 	char inbox[64];           /* "_INBOX.x": replies go to subjects below */
 	VEC(struct pull *) queue; /* those before `next` have begun */
 	size_t next;
-	struct pull *open[PULL_WINDOW];
-	u32 nr_open;
+	VEC(struct pull *) open;
+	size_t nr_overdue; /* of them; they do not count for the window */
+	u32 window, threshold, credit;
 	u64 nr_chunks, nr_asked;
-	bool is_paused; /* no further result is begun */
+	bool is_paused; /* no further result is begun, and time stands still */
 	u64 now_ns;     /* of the last tick */
+	u64 arrived_ns, shrunk_ns;
+	u64 took_ns,
+		least_ns; /* from question to chunk: the slowest of the last ones; the fastest */
 };
 
 void pulls_init(struct pulls *all, const struct pulls_host *host, const u8 *secret,
@@ -52,11 +61,13 @@ void pulls_init(struct pulls *all, const struct pulls_host *host, const u8 *secr
 /* Frees the bytes of results that are not complete. */
 void pulls_fini(struct pulls *all);
 
-/* Queues a result. `p` must stay valid until `done`, which may free it. */
+/* Queues a result. `p` must stay valid until `done`. */
 void pulls_add(struct pulls *all, struct pull *p);
 
-/* A chunk that arrived; others than those asked for are ignored. */
-void pulls_take(struct pulls *all, const struct fleet_chunk *c);
+/* A chunk of that result; `subject` is the one that it came to. Others than the next are ignored.
+ */
+void pulls_take(struct pulls *all, struct pull *p, const char *subject,
+		const struct fleet_chunk *c);
 
 /* Asks for chunks, and again for those that did not arrive. */
 void pulls_tick(struct pulls *all, u64 now_ns);
