@@ -29,7 +29,7 @@ static void check_request(const struct fleet_signed *m)
 
 	if (request_decode(m->request, m->len, &r))
 		return;
-	check(r.want < NR_WANTS && r.share_ppb <= FLEET_PPB);
+	check(r.want < NR_WANTS && r.sampling.from_rank <= r.sampling.to_rank);
 	check(utf8_is_clean(r.reason, sizeof(r.reason) - 1));
 	if (!selector_parse(r.selector, &s, &why))
 		selector_admits(&s, "node=n1,zone=a");

@@ -175,7 +175,7 @@ static inline int begin(void **state)
 					     .events = "cpu",
 					     .hz = 99,
 					     .duration_s = 30,
-					     .share_ppb = FLEET_PPB };
+					     .sampling.to_rank = UINT32_MAX };
 	*state = w;
 	return 0;
 }

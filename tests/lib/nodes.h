@@ -39,7 +39,7 @@ struct counts {
 
 struct options {
 	int port, nr_nodes, first, zones, slow_ms, capture_ms, reconnect_s;
-	const char *host, *seeds, *prefix, *service;
+	const char *host, *seeds, *prefix, *service, *busy;
 	struct opt_list faults;
 	int percent[NR_FAULTS];
 	bool is_seen, is_audited, help;
@@ -132,6 +132,8 @@ static int parse(int argc, char **argv)
 		{ 0, "prefix", OPT_STRING, &o.prefix, "TEXT", "of names (n)" },
 		{ 0, "zones", OPT_INT, &o.zones, "N", "(3)" },
 		{ 0, "service", OPT_STRING, &o.service, "NAME", "(checkout)" },
+		{ 0, "busy", OPT_STRING, &o.busy, "N,..",
+		  "percent of a CPU in use, by file; 0: unknown" },
 		{ 0, "seeds", OPT_STRING, &o.seeds, "DIR", "nodes/ of sysflame fleet init" },
 		{ 0, "capture-ms", OPT_INT, &o.capture_ms, "MS", "length of recordings" },
 		{ 0, "reconnect", OPT_INT, &o.reconnect_s, "S", "at most (60)" },

@@ -143,7 +143,7 @@ static void make_request(const char *fault, const u8 *private_key, struct str *o
 	struct fleet_request r = { .want = WANT_RECORDING,
 				   .events = "cpu",
 				   .duration_s = 1,
-				   .share_ppb = FLEET_PPB,
+				   .sampling.to_rank = UINT32_MAX,
 				   .sent_ms = time_wall_ns() / NS_PER_MS };
 	static const u64 hour_ms = 3600 * 1000;
 

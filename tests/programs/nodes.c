@@ -183,6 +183,16 @@ static const struct body *body_of(const struct node *n)
 	return &bodies.at[n->index % bodies.nr];
 }
 
+/* Of --busy; 0: the node does not know. */
+static u64 busy_ppm(const struct node *n)
+{
+	const char *at = o.busy ?: "0";
+
+	for (u32 i = n->index % (u32)bodies.nr; i && strchr(at, ','); i--)
+		at = strchr(at, ',') + 1;
+	return strtoull(at, NULL, 10) * 10000;
+}
+
 static enum verdict verdict_of(const struct node *n, const struct fleet_request *r)
 {
 	auto_str struct str why = { 0 };
@@ -192,7 +202,7 @@ static enum verdict verdict_of(const struct node *n, const struct fleet_request 
 		return VERDICT_POLICY;
 	const char *service = s.processes[SELECTOR_SERVICE];
 	if (!selector_admits(&s, n->labels) || (*service && strcmp(service, o.service) != 0) ||
-	    !sampling_takes(r, n->name))
+	    !sampling_takes(&r->sampling, n->name, busy_ppm(n)))
 		return VERDICT_NO_MATCH;
 	return VERDICT_ACCEPT;
 }
@@ -216,7 +226,8 @@ static void answer(struct node *n, const char *reply, const struct fleet_request
 	a->instance = instance_of(n);
 	a->verdict = v;
 	a->nr_services = a->nr_all_services = 1;
-	a->nr_cpus = 2;
+	a->nr_cpus = 64;
+	a->busy_ppm = busy_ppm(n);
 	a->nr_jvms = 1;
 	counts.answers++;
 	publish_message(n, to, &m, 0);

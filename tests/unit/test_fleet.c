@@ -129,7 +129,7 @@ static void other_versions_and_kinds_are_refused(void **state)
 static void a_signature_holds_for_its_key_and_bytes_only(void **state)
 {
 	u8 private_key[FLEET_KEY_LEN], public_key[FLEET_KEY_LEN];
-	struct fleet_request r = { .selector = "zone=a", .sampling_seed = { 5 }, .nr_matched = 7 },
+	struct fleet_request r = { .selector = "zone=a", .sampling.seed = { 5 }, .nr_matched = 7 },
 			     read;
 	struct fleet_signed m = { 0 };
 
@@ -262,12 +262,13 @@ static void labels_are_pairs_that_no_process_has(void **state)
 	assert_false(node_name_is_valid(""));
 }
 
+/* A node that is certain: its rank is half of its hash. */
 static bool takes(const u8 *seed, const char *node, u32 from_ppb, u32 to_ppb)
 {
-	struct fleet_request r = { .from_ppb = from_ppb, .share_ppb = to_ppb };
+	struct sampling s = { .from_rank = from_ppb / 2, .to_rank = to_ppb / 2 };
 
-	memcpy(r.sampling_seed, seed, sizeof(r.sampling_seed));
-	return sampling_takes(&r, node);
+	memcpy(s.seed, seed, sizeof(s.seed));
+	return sampling_takes(&s, node, 0);
 }
 
 /* The number of nodes is binomial: 5 standard deviations are 5 * sqrt(10000 * 0.1 * 0.9) = 150. */
@@ -293,6 +294,28 @@ static void a_tenth_of_the_nodes_wins_the_coin(void **state)
 	}
 	assert_in_range(nr, 850, 1150);
 	assert_in_range(both, 50, 150); /* another request chooses others */
+}
+
+static void chances_follow_the_use_of_cpus(void **state)
+{
+	struct sampling s = { .cpu_ppb = FLEET_PPB / 10, .least_ppb = 1000, .unknown_ppb = 7 };
+	u32 hash = sampling_hash(s.seed, "n1");
+
+	assert_int_equal(sampling_chance(&s, 2000000), FLEET_PPB / 5);
+	assert_int_equal(sampling_chance(&s, UINT64_MAX), FLEET_PPB);
+	assert_int_equal(sampling_chance(&s, 1), 1000);
+	assert_int_equal(sampling_chance(&s, 0), 7);
+	assert_int_equal(sampling_rank(&s, "n1", UINT64_MAX), hash / 2);
+	assert_int_equal(sampling_rank(&s, "n1", 5000000),
+			 (u64)hash * 2 < UINT32_MAX ? hash * 2 : UINT32_MAX);
+	assert_int_equal(sampling_rank(&s, "n1", 0), UINT32_MAX);
+	s.to_rank = UINT32_MAX; /* all, those beyond the largest number included */
+	assert_true(sampling_takes(&s, "n1", 0));
+	s.to_rank--;
+	assert_false(sampling_takes(&s, "n1", 0));
+	s = (struct sampling){ .unknown_ppb = 1 };
+	assert_int_equal(sampling_chance(&s, 5),
+			 1); /* a chance of 0 would be a weight without end */
 }
 
 static void the_budget_refills_within_a_day(void **state)
@@ -347,9 +370,9 @@ static void more_than_200_nodes_take_an_operator(void **state)
 {
 	struct fleet_request r = { .want = WANT_SLICES, .duration_s = 60, .nr_matched = 400 };
 
-	r.share_ppb = FLEET_PPB / 2;
+	r.nr_nodes = 200;
 	assert_int_equal(allowed(&r, "", FLEET_VIEWER), VERDICT_ACCEPT);
-	r.share_ppb = FLEET_PPB / 400 * 201 + 400;
+	r.nr_nodes = 201;
 	assert_int_equal(allowed(&r, "", FLEET_VIEWER), VERDICT_POLICY);
 	assert_int_equal(allowed(&r, "", FLEET_OPERATOR), VERDICT_ACCEPT);
 	r.want = WANT_CENSUS;
@@ -439,6 +462,7 @@ int main(void)
 		cmocka_unit_test(a_wrong_selector_is_refused_with_its_position),
 		cmocka_unit_test(labels_are_pairs_that_no_process_has),
 		cmocka_unit_test(a_tenth_of_the_nodes_wins_the_coin),
+		cmocka_unit_test(chances_follow_the_use_of_cpus),
 		cmocka_unit_test(the_budget_refills_within_a_day),
 		cmocka_unit_test(roles_bound_what_a_request_may_ask),
 		cmocka_unit_test(more_than_200_nodes_take_an_operator),

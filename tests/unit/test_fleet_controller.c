@@ -2,6 +2,8 @@
 /* What the controller makes of the answers of nodes. */
 #include "test.h"
 
+#include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -255,35 +257,6 @@ static void who_stops_again_does_not_wait_for_the_missing(void **state)
 	end(&w);
 }
 
-#define CHOSEN    40
-#define DELIVERED 35
-
-/* 40 of 100 nodes were chosen. One of those that delivered had recorded half of the time. */
-static void the_estimate_is_the_total_of_the_profile(void **state)
-{
-	struct merge_total totals[CHOSEN] = { 0 };
-	struct controller_state s = { .nr_matched = 100,
-				      .nr_chosen = CHOSEN,
-				      .p = 0.4,
-				      .is_estimate = true,
-				      .totals = totals,
-				      .nr_totals = DELIVERED + 2 };
-	double total = 0;
-
-	for (u32 i = 0; i < DELIVERED; i++) {
-		totals[i] = (struct merge_total){ .raw = 20 + i, .value = (20 + i) * 5 / 2 };
-		totals[i].value *= i ? 1 : 2;
-		total += (double)totals[i].value;
-	}
-	totals[DELIVERED].err = totals[DELIVERED + 1].err = 1; /* and three are silent */
-	struct estimate e = coverage_estimate(&s);
-	assert_true(e.total > total - 0.01 && e.total < total + 0.01);
-	assert_true(e.has_interval && e.low < e.total && e.high > e.total);
-	/* Nodes that did not deliver make no interval. */
-	s.nr_totals = ESTIMATE_NODES - 1;
-	assert_false(coverage_estimate(&s).has_interval);
-}
-
 static struct gather_node node_of(const char *name, u64 samples, u64 lost)
 {
 	struct gather_node n = { .state = GATHER_DELIVERED, .samples = samples, .lost = lost };
@@ -312,6 +285,72 @@ static void the_coverage_counts_nodes_that_lost_samples(void **state)
 	assert_true(len > 0);
 	assert_non_null(memmem(bytes, (size_t)len, sentence, sizeof(sentence) - 1));
 	spool_close(&spool);
+}
+
+#define MATCHED   100
+#define CHOSEN    40
+#define DELIVERED 39
+
+/*
+ * 40 of 100 nodes were chosen, and 39 delivered: two without samples of the selection, one that had
+ * recorded half of the time.
+ */
+static void the_estimate_is_scaled_by_the_nodes_that_delivered(void **state)
+{
+	struct gather census = { .asked_ms = 0 }, nodes = { .asked_ms = 10000 };
+	const struct gather_host none = { 0 };
+	const u8 id[FLEET_ID_LEN] = { 1 };
+	struct merge_total totals[CHOSEN] = { 0 };
+	struct choice choice;
+	double sum = 0;
+
+	gather_init(&census, &none, id, id, INBOX);
+	gather_init(&nodes, &none, id, id, INBOX);
+	nodes.asked_ms = 10000;
+	for (u32 i = 0; i < MATCHED; i++) {
+		struct fleet_message m = { .kind = MESSAGE_ANSWER, .answer.busy_ppm = 1000000 };
+		memcpy(m.answer.id, id, sizeof(id));
+		snprintf(m.answer.node, sizeof(m.answer.node), "n%u", i);
+		gather_take_direct(&census, &m, NULL);
+		if (i < CHOSEN)
+			gather_take_direct(&nodes, &m, NULL);
+	}
+	choice_take(&choice, &census, id, false);
+	choice_plan(&choice, CHOSEN, false);
+	for (u32 i = 0; i < DELIVERED; i++) {
+		struct gather_node *n = gather_find(&nodes, nodes.nodes.at[i]->name);
+		n->state = GATHER_DELIVERED;
+		n->covered_ms = i == 5 ? 5000 : 10000;
+		copy_text(totals[i].node, sizeof(totals[i].node), n->name);
+		totals[i].raw = i < 2 ? 0 : 20 + i;
+		totals[i].err = i < 2 ? ENODATA : 0;
+		sum += (double)totals[i].raw * (i == 5 ? 2 : 1);
+	}
+	struct controller_state s = { .nr_matched = MATCHED,
+				      .nr_chosen = CHOSEN,
+				      .p = 0.4,
+				      .is_estimate = true,
+				      .choice = &choice,
+				      .nodes = &nodes,
+				      .census = &census,
+				      .totals = totals,
+				      .nr_totals = DELIVERED };
+	struct estimate e = coverage_estimate(&s);
+	assert_true(fabs(e.total / (sum * MATCHED / DELIVERED) - 1) < 1e-6);
+	assert_true(fabs(coverage_factor(&s) - (double)CHOSEN / DELIVERED) < 1e-6);
+	assert_int_equal(e.fault, ESTIMATE_MISSING); /* 1 of 40 is 2.5 % */
+	assert_true(e.least < e.total && e.total < e.most);
+	auto_free char *doubt = coverage_doubt(&s, &e);
+	assert_non_null(
+		strstr(doubt, "no interval: more than 2 % of the chosen nodes are missing"));
+	nodes.nodes.at[DELIVERED]->state = GATHER_DELIVERED;
+	copy_text(totals[DELIVERED].node, sizeof(totals[0].node), nodes.nodes.at[DELIVERED]->name);
+	totals[DELIVERED].raw = 40;
+	s.nr_totals = CHOSEN;
+	e = coverage_estimate(&s);
+	assert_true(e.has_interval && e.low < e.total && e.total < e.high);
+	gather_fini(&census);
+	gather_fini(&nodes);
 }
 
 static void request(void *ctx, const struct fleet_request *r)
@@ -366,7 +405,7 @@ int main(void)
 		cmocka_unit_test(a_node_that_is_overdue_is_asked_again),
 		cmocka_unit_test(who_stops_again_does_not_wait_for_the_missing),
 		cmocka_unit_test(the_coverage_counts_nodes_that_lost_samples),
-		cmocka_unit_test(the_estimate_is_the_total_of_the_profile),
+		cmocka_unit_test(the_estimate_is_scaled_by_the_nodes_that_delivered),
 		cmocka_unit_test(a_result_that_comes_while_profiles_are_merged_is_not_counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,14 +143,14 @@ static void a_refusal_of_a_node_that_the_coin_leaves_out_is_none(void **state)
 	gather_init(&g, &host, id, secret, "_INBOX.o.x");
 	g.selector = "";
 	g.skips_others = true;
-	g.to_ppb = FLEET_PPB / 4;
+	g.sampling.to_rank = FLEET_PPB / 8;
 	for (int i = 0; i < 101; i++) {
 		struct fleet_message m = { .kind = MESSAGE_ANSWER,
 					   .answer.verdict = VERDICT_SIGNATURE };
 		auto_free char *subject = xasprintf("_INBOX.o.x.answer.n%d", i);
 		memcpy(m.answer.id, id, sizeof(id));
 		snprintf(m.answer.node, sizeof(m.answer.node), "n%d", i);
-		nr_chosen += sampling_hash(g.sampling_seed, m.answer.node) < g.to_ppb;
+		nr_chosen += sampling_hash(g.sampling.seed, m.answer.node) < FLEET_PPB / 4;
 		gather_take(&g, subject, &m);
 	}
 	assert_in_range(nr_chosen, 10, 40);

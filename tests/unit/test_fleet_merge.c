@@ -21,13 +21,15 @@ struct merged {
 
 static void begin(struct merged *m)
 {
-	*m = (struct merged){ .order = { .share_ppb = FLEET_PPB } };
+	*m = (struct merged){ .order = { .reach = 1 } };
 	assert_int_equal(spool_open(&m->spool), 0);
 }
 
 static void add(struct merged *m, const char *node, const void *bytes, size_t len)
 {
-	const struct spool_result r = { node, "zone=a", 1000000, bytes, len };
+	const struct spool_result r = {
+		node, "zone=a", 1000000, FLEET_PPB / 100, bytes, len,
+	};
 
 	assert_int_equal(spool_add(&m->spool, &r), 0);
 }
@@ -128,7 +130,7 @@ static void an_estimate_beyond_the_limit_is_left_out(void **state)
 	struct merged m;
 
 	begin(&m);
-	m.order.share_ppb = FLEET_PPB / 100;
+	m.order.scales = true;
 	add_text(&m, "n1", "a 9007199254740991\n");
 	add_text(&m, "n2", "a 7\n");
 	run(&m);
@@ -234,7 +236,7 @@ static void a_node_delivers_under_its_own_name_only(void **state)
 	assert_int_equal(sflm_write(p, &bytes), 0);
 	begin(&m);
 	m.order.keeps_nodes = true;
-	const struct spool_result r = { "n1", "zone=x,node=n2", 1000000, bytes.at, bytes.len };
+	const struct spool_result r = { "n1", "zone=x,node=n2", 1000000, FLEET_PPB, bytes.at, bytes.len };
 	assert_int_equal(spool_add(&m.spool, &r), 0);
 	run(&m);
 	assert_string_equal(m.p->labels.at[m.p->weights.at[0].labels].tags,
@@ -280,7 +282,8 @@ static void a_sum_beyond_the_limit_leaves_out_single_nodes_over_many_merges(void
 	assert_int_equal(combine_init(&c, NULL), 0);
 	for (u32 i = 0; i < 200; i++) {
 		snprintf(node, sizeof(node), "n%u", i);
-		const struct spool_result r = { node, "zone=a", 1000000, full, strlen(full) };
+		const struct spool_result r = { node,      "zone=a", 1000000,
+						FLEET_PPB, full,     strlen(full) };
 		assert_int_equal(combine_add(&c, &r), 0);
 		combine_step(&c, false);
 	}
@@ -349,7 +352,8 @@ static void nothing_is_lost_or_counted_twice_over_many_merges(void **state)
 	for (u32 i = 0; i < 4 * COMBINE_RESULTS + 7; i++) {
 		snprintf(node, sizeof(node), "n%u", i);
 		snprintf(text, sizeof(text), "a;b%u %u\n", i % 11, i + 1);
-		const struct spool_result r = { node, "zone=a", 1000000, text, strlen(text) };
+		const struct spool_result r = { node,      "zone=a", 1000000,
+						FLEET_PPB, text,     strlen(text) };
 		assert_int_equal(combine_add(&c, &r), 0);
 		wanted += i + 1;
 		combine_step(&c, false);

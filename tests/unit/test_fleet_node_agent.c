@@ -52,10 +52,10 @@ static void every_refusal_has_its_verdict(void **state)
 	ask(w);
 	expect(w, VERDICT_POLICY);
 	strcpy(w->request.selector, "");
-	w->request.share_ppb = 0;
+	w->request.sampling.to_rank = 0;
 	ask(w);
 	expect(w, VERDICT_NO_MATCH);
-	w->request.share_ppb = FLEET_PPB;
+	w->request.sampling.to_rank = UINT32_MAX;
 	w->request.hz = 200;
 	ask(w);
 	expect(w, VERDICT_POLICY);

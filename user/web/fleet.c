@@ -337,7 +337,7 @@ static int convert(struct node_request *e)
 	const struct input in = { .store = sv->store, .kind = INPUT_FILE, .id = e->profile };
 	struct job_order order = {
 		.task = WEB_CONVERT,
-		.params = { .nr_inputs = 1, .format = "sflm" },
+		.params = { .nr_inputs = 1, .format = "sflm", .may_be_empty = true },
 		.fds = { input_file(&in, 0), -1 },
 		.is_needed = true,
 		.done = converted,
@@ -481,6 +481,7 @@ static int start_range(struct node_request *e, const struct node_agent_work *w)
 	struct store_coverage c = { 0 };
 	if (!store_coverage(e->fleet->sv->store, r.from_ms * NS_PER_MS, r.to_ms * NS_PER_MS, &c))
 		e->covered_ms = c.covered_ns / NS_PER_MS;
+	r.may_be_empty = e->covered_ms > 0;
 	store_coverage_fini(&c);
 	node_agent_started(e->fleet->agent, e->number, VERDICT_ACCEPT, "");
 	return range_render(e->fleet->sv, &r, "sflm", converted, e);

@@ -82,16 +82,28 @@ bool fleet_facts_runs(const struct service *sv, const struct selector *s)
 	return runs || !is_known || are_more;
 }
 
-/* Other selectors than a service are not known apart. */
 u64 fleet_facts_busy_ppm(const struct service *sv, const struct selector *s)
 {
 	const char *wanted = s->processes[SELECTOR_SERVICE];
 	struct store_strip strip = { 0 };
-	u64 ns = 0;
+	u64 ns = 0, covered_ns = 0;
+	bool is_known = false;
 
-	if (!read_strip(sv, &strip))
-		vec_each(one, &strip.series)
-			ns += !*wanted || !strcmp(one->service, wanted) ? one->total : 0;
+	if (!selector_is_of_services(s) || read_strip(sv, &strip)) {
+		store_strip_fini(&strip);
+		return 0;
+	}
+	vec_each(one, &strip.series)
+		ns += *wanted && !strcmp(one->service, wanted) ? one->total : 0;
+	for (size_t i = 0; !*wanted && i < strip.all.nr; i++)
+		ns += strip.all.at[i];
+	vec_each(of, &strip.covered)
+		covered_ns += *of;
+	vec_each(event, &strip.events)
+		is_known |= !strcmp(*event, "cpu");
+	is_known &= covered_ns && (ns || !strip.nr_left_out);
 	store_strip_fini(&strip);
-	return (u64)((double)ns / (double)SERVICES_NS * 1e6);
+	if (!is_known)
+		return 0;
+	return (u64)((double)ns / (double)covered_ns * 1e6) ?: 1;
 }

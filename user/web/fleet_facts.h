@@ -12,5 +12,5 @@ void fleet_facts_look(const struct service *sv, int pressure_fd, struct node_age
 /* Whether the service of the selector may run. Without slices nobody knows: true. */
 bool fleet_facts_runs(const struct service *sv, const struct selector *s);
 
-/* CPUs, in 1e-6, that it used lately: of the service, or of all; 0: unknown. */
+/* As busy_ppm of fleet_answer. It is known for services only, and while `cpu` is profiled. */
 u64 fleet_facts_busy_ppm(const struct service *sv, const struct selector *s);

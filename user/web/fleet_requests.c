@@ -108,8 +108,9 @@ static json_t *estimate_json(const struct controller_state *s)
 	if (!s->is_estimate || s->phase != CONTROLLER_ENDED || s->error)
 		return json_null();
 	struct estimate e = coverage_estimate(s);
-	return json_pack("{s:f,s:f,s:f,s:b,s:f}", "total", e.total, "low", e.low, "high", e.high,
-			 "has_interval", e.has_interval, "p", s->p);
+	auto_free char *doubt = coverage_doubt(s, &e);
+	return json_pack("{s:f,s:f,s:f,s:b,s:s,s:f}", "total", e.total, "low", e.low, "high",
+			 e.high, "has_interval", e.has_interval, "doubt", doubt ?: "", "p", s->p);
 }
 
 static json_t *counts_json(const struct controller_state *s)

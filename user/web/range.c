@@ -136,13 +136,17 @@ int range_render(struct service *sv, const struct range *r, const char *format, 
 		.to_ns = r->to_ms * NS_PER_MS,
 	};
 	auto_free char *target = range_target(r);
-	auto_free char *key = xasprintf(
-		"range %llu %llu %s %s\n%s\n%s\n%s\n%s\n%s\n%llu", (unsigned long long)r->from_ms,
-		(unsigned long long)r->to_ms, format, r->event, r->service, r->container, r->pod,
-		r->namespace, r->comm, (unsigned long long)r->pid);
+	auto_free char *key =
+		xasprintf("range %llu %llu %s %s\n%s\n%s\n%s\n%s\n%s\n%llu %d",
+			  (unsigned long long)r->from_ms, (unsigned long long)r->to_ms, format,
+			  r->event, r->service, r->container, r->pod, r->namespace, r->comm,
+			  (unsigned long long)r->pid, r->may_be_empty);
 	struct job_order order = {
 		.task = WEB_RANGE,
-		.params = { .from_wall_ns = in.from_ns, .to_wall_ns = in.to_ns, .pid = r->pid },
+		.params = { .from_wall_ns = in.from_ns,
+			    .to_wall_ns = in.to_ns,
+			    .pid = r->pid,
+			    .may_be_empty = r->may_be_empty },
 		.fds = { payload_file(&nothing), -1 }, /* all its files are asked for */
 		.open = input_open,
 		.open_ctx = input_new(&in),

@@ -14,11 +14,12 @@ struct range {
 	/* "" and 0: all. A container is named by its name or id. */
 	const char *event, *service, *container, *pod, *namespace, *comm;
 	u64 pid;
+	bool may_be_empty; /* no samples are no error of range_render */
 };
 
-#define RANGE_ALL(from, to)                         \
-	{                                           \
-		from, to, "", "", "", "", "", "", 0 \
+#define RANGE_ALL(from, to)                                \
+	{                                                  \
+		from, to, "", "", "", "", "", "", 0, false \
 	}
 
 /* Bytes of a text. */

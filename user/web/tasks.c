@@ -262,7 +262,7 @@ static int keep_wanted(const struct web_params *params, struct profile *p, struc
 	if (!*params->service && !*params->container && !*params->pod && !*params->namespace)
 		return 0;
 	profile_select(p, has_wanted, params);
-	if (p->weights.nr)
+	if (p->weights.nr || params->may_be_empty)
 		return 0;
 	str_add(why, "There are no samples of the selected processes.");
 	return -ENODATA;
@@ -459,7 +459,7 @@ static int read_slices(struct worker_io *io, const struct web_params *params, st
 	if (nr_damaged)
 		profile_note(p, NOTE_INCOMPLETE "slices",
 			     "damaged or unreadable files of slices left out", nr_damaged);
-	if (p->weights.nr)
+	if (p->weights.nr || (!nr_damaged && params->may_be_empty))
 		return 0;
 	str_add(why, nr_damaged ? "The files of this time are damaged or cannot be read."
 				: "There are no samples in this time.");

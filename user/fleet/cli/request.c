@@ -499,14 +499,22 @@ void requests_log_coverage(const struct controller *c)
 	if (!s.is_estimate)
 		return;
 	struct estimate e = coverage_estimate(&s);
-	if (e.has_interval)
+	auto_free char *doubt = coverage_doubt(&s, &e);
+	if (doubt)
+		log_info("estimate for all %zu nodes that match: %.0f; %s", s.nr_matched, e.total,
+			 doubt);
+	else
 		log_info("estimate for all %zu nodes that match: %.0f, with 95 %% confidence from "
 			 "%.0f to %.0f",
 			 s.nr_matched, e.total, e.low, e.high);
-	else
-		log_info("estimate for all %zu nodes that match: %.0f; too few nodes for an "
-			 "interval, which takes %d",
-			 s.nr_matched, e.total, ESTIMATE_NODES);
+	double width = e.total > 0 ? (e.high - e.low) / 2 / e.total : 0;
+	if (!doubt && s.within > 0 && width > s.within)
+		log_warn("the interval is +- %.1f %%: these nodes differ more from their census "
+			 "than "
+			 "others do; --nodes %.0f makes it narrower",
+			 width * 100,
+			 fmin((double)s.nr_matched,
+			      (double)s.nr_chosen * width / s.within * width / s.within));
 }
 
 int requests_coverage_status(const struct requests *a)
@@ -611,10 +619,15 @@ static bool parse_number(const char *text, const char *end, double *out)
 
 int fleet_choice_parse(struct fleet_choice *c, const char *command)
 {
-	if (c->nodes && c->samples) {
-		log_error("fleet %s: --nodes and --samples exclude each other", command);
+	if (!!c->nodes + !!c->samples + !!c->within_text > 1) {
+		log_error("fleet %s: --nodes, --samples and --within exclude each other", command);
 		return EXIT_USAGE;
 	}
+	if (c->within_text && (!parse_number(c->within_text, "%", &c->within) || c->within > 100)) {
+		log_error("fleet %s: --within: takes a share, as in 2%%", command);
+		return EXIT_USAGE;
+	}
+	c->within /= 100;
 	if (c->nodes && parse_number(c->nodes, "%", &c->share) && c->share <= 100) {
 		c->share /= 100;
 		return 0;
@@ -636,6 +649,7 @@ void fleet_choice_apply(const struct fleet_choice *c, struct controller_order *o
 	o->nr_nodes = c->nr_nodes;
 	o->share = c->share;
 	o->nr_samples = c->nr_samples;
+	o->within = c->within;
 	o->is_confirmed = c->yes;
 }
 

@@ -87,7 +87,6 @@ struct controller_order requests_order(const struct requests *a, enum fleet_want
 
 /* Starts a controller, or one more. Returns an exit status. */
 int requests_add(struct requests *a, const struct controller_order *o);
-
 /* Goes on until every controller is in `phase` or a later one. Returns an exit status. */
 int requests_run(struct requests *a, enum controller_phase phase);
 
@@ -130,9 +129,9 @@ volatile int *fleet_signals_count(void);
 
 /* The options that say what nodes are to do: record, or fetch their past. */
 struct fleet_choice {
-	const char *nodes, *samples;
+	const char *nodes, *samples, *within_text;
 	bool yes;
-	double nr_nodes, share, nr_samples; /* one of them, or none */
+	double nr_nodes, share, nr_samples, within; /* one of them, or none */
 };
 
 #define FLEET_CHOICE_OPTS(c)                                                                          \
@@ -141,6 +140,9 @@ struct fleet_choice {
 		{ 0,          "samples",                                                              \
 		  OPT_STRING, &(c)->samples,                                                          \
 		  "N",        "as many nodes as give about N samples, by their use of CPUs so far" }, \
+		{ 0,          "within",                                                               \
+		  OPT_STRING, &(c)->within_text,                                                      \
+		  "P%",       "as many nodes as make an interval of +- P% of the total" },            \
 	{                                                                                             \
 		0, "yes", OPT_BOOL, &(c)->yes, NULL, "also more than 200 nodes; takes an operator"    \
 	}

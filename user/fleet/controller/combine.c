@@ -21,7 +21,7 @@ int combine_init(struct combine *c, struct workers *w)
 {
 	*c = (struct combine){ .workers = w,
 			       .nr_lanes = lanes_of_machine(),
-			       .order = { .share_ppb = FLEET_PPB, .keeps_nodes = true } };
+			       .order = { .reach = 1, .keeps_nodes = true } };
 	for (int i = 0; i < COMBINE_LANES; i++)
 		c->lanes[i].merges.fd = -1;
 	return spool_open(&c->next);
@@ -206,18 +206,30 @@ static const char *reason_of(u32 err)
 	if (err == EOVERFLOW)
 		return "With its result a sum would exceed 2^53, the largest number that all "
 		       "formats hold.";
-	if (err == ENODATA) /* as a node says (user/web/tasks.c) */
-		return "There are no samples of the selected processes.";
 	return "Its result is no profile that can be read.";
+}
+
+/* ENODATA is no failure: the selected processes had no samples there. */
+static bool is_spoiled(const struct merge_total *t)
+{
+	return t->err && t->err != ENODATA;
 }
 
 void combine_mark_spoiled(const struct combine *c, struct gather *nodes)
 {
 	vec_each(t, &c->totals) {
-		struct gather_node *n = t->err ? gather_find(nodes, t->node) : NULL;
+		struct gather_node *n = is_spoiled(t) ? gather_find(nodes, t->node) : NULL;
 		if (n)
 			gather_spoiled(nodes, n, reason_of(t->err));
 	}
+}
+
+bool combine_is_empty(const struct combine *c)
+{
+	vec_each(t, &c->totals)
+		if (t->err != ENODATA)
+			return false;
+	return c->totals.nr > 0;
 }
 
 bool combine_is_done(const struct combine *c)

@@ -61,5 +61,8 @@ void combine_step(struct combine *c, bool all);
 /* Marks nodes whose results could not be read. */
 void combine_mark_spoiled(const struct combine *c, struct gather *nodes);
 
+/* No node has samples of the selected processes. */
+bool combine_is_empty(const struct combine *c);
+
 /* Everything that was added is in `profile`, or there is an error. */
 bool combine_is_done(const struct combine *c);

@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "base/types.h"
+#include "fleet/controller/choice.h"
 #include "fleet/controller/combine.h"
 #include "fleet/controller/coverage.h"
 #include "fleet/controller/gather.h"
@@ -28,114 +29,6 @@
 #define REMIND_NS  (5 * NS_PER_SEC)
 #define KEEP_NODES 200 /* samples of more nodes lose the label of their node */
 
-#define WAVES_MAX 3
-
-/* Which nodes take part, and when: one, then 1 %, then the rest. */
-struct waves {
-	u32 to_ppb[WAVES_MAX]; /* a wave has the hashes from that of the earlier one to this */
-	u32 nr_nodes[WAVES_MAX];
-	u32 nr;
-};
-
-/* The nodes of a census that match. */
-struct candidates {
-	u32 *hashes; /* of the nodes, sorted; owned */
-	size_t nr;
-	double busy; /* CPUs that they use together */
-};
-
-static int by_hash(const void *a, const void *b)
-{
-	u32 x = *(const u32 *)a, y = *(const u32 *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Sorts hashes of nodes. */
-static void waves_sort(u32 *hashes, size_t nr)
-{
-	qsort(hashes, nr, sizeof(hashes[0]), by_hash);
-}
-
-/* Nodes of each wave; returns the number of waves. */
-static u32 waves_sizes(u32 nr_chosen, bool in_waves, u32 sizes[WAVES_MAX])
-{
-	u32 second = (nr_chosen + 50) / 100, nr = 0;
-
-	if (in_waves && nr_chosen > 1) {
-		sizes[nr++] = 1;
-		if (second > 1 && second + 1 < nr_chosen)
-			sizes[nr++] = second;
-	}
-	sizes[nr] = nr_chosen;
-	for (u32 i = 0; i < nr; i++)
-		sizes[nr] -= sizes[i];
-	return nr + 1;
-}
-
-/* The bound above the sampling hash of node `i`: all of the fleet above the last one. */
-static u32 bound(const u32 *hashes, u32 nr, u32 i)
-{
-	return i < nr ? hashes[i] : FLEET_PPB;
-}
-
-/* `hashes` of all nodes that match, sorted; exactly `nr_chosen` of them take part. */
-static void waves_plan(const u32 *hashes, u32 nr, u32 nr_chosen, bool in_waves, struct waves *out)
-{
-	u32 sizes[WAVES_MAX], end = 0;
-
-	*out = (struct waves){ 0 };
-	out->nr = waves_sizes(nr_chosen < nr ? nr_chosen : nr, in_waves, sizes);
-	for (u32 i = 0; i < out->nr; i++) {
-		end += sizes[i];
-		out->nr_nodes[i] = sizes[i];
-		out->to_ppb[i] = bound(hashes, nr, end);
-	}
-}
-
-/* A node that does not know counts as one busy CPU. */
-static double busy_cpus(const struct gather_node *n)
-{
-	return n->busy_ppm ? (double)n->busy_ppm / 1e6 : 1;
-}
-
-/* Takes the nodes that match. *out is zero. */
-static void candidates_take(struct candidates *out, const struct gather *census, const u8 *seed)
-{
-	out->hashes = xcalloc(census->nodes.nr + 1, sizeof(out->hashes[0]));
-	vec_each(n, &census->nodes)
-		if ((*n)->verdict != VERDICT_NO_MATCH) {
-			out->hashes[out->nr++] = sampling_hash(seed, (*n)->name);
-			out->busy += busy_cpus(*n);
-		}
-	waves_sort(out->hashes, out->nr);
-}
-
-static void candidates_fini(struct candidates *all)
-{
-	free(all->hashes);
-}
-
-/* Samples that a node adds in the mean. */
-static double samples_per_node(const struct candidates *all, const struct controller_order *o)
-{
-	return all->busy / (double)all->nr * o->hz * o->duration_s;
-}
-
-/* Above 0, at most 1. */
-static double candidates_share(const struct candidates *all, const struct controller_order *o)
-{
-	double nr = (double)all->nr, share = o->share;
-
-	if (o->nr_nodes > 0)
-		share = o->nr_nodes / nr;
-	else if (o->nr_samples > 0)
-		share = o->nr_samples / samples_per_node(all, o) / nr;
-	else if (!(share > 0))
-		share = nr > POLICY_NODES && !o->is_confirmed ? POLICY_NODES / nr : 1;
-	return share < 1 ? share : 1;
-}
-
 /* Of all nodes that match. The caller adds id, time and the hash of its secret. */
 static struct fleet_request order_request(const struct controller_order *o, enum fleet_want want)
 {
@@ -143,12 +36,12 @@ static struct fleet_request order_request(const struct controller_order *o, enum
 				   .hz = o->hz,
 				   .duration_s = o->duration_s,
 				   .ago_s = o->ago_s,
-				   .share_ppb = FLEET_PPB };
+				   .sampling.to_rank = UINT32_MAX };
 
 	memcpy(r.selector, o->selector, sizeof(r.selector));
 	memcpy(r.events, o->events, sizeof(r.events));
 	memcpy(r.reason, o->reason, sizeof(r.reason));
-	memcpy(r.sampling_seed, o->sampling_seed, sizeof(r.sampling_seed));
+	memcpy(r.sampling.seed, o->sampling_seed, sizeof(r.sampling.seed));
 	return r;
 }
 
@@ -174,9 +67,7 @@ struct controller {
 	bool has_nodes;       /* `census` and `nodes` are in use */
 	u64 now_ns, phase_ns; /* its begin */
 	u64 heard_ns, nr_heard, alive_ns;
-	size_t nr_chosen;
-	struct candidates candidates;
-	struct waves waves;
+	struct choice choice;
 	u32 wave;
 	bool is_stopping, is_noted;
 	struct combine combine;
@@ -265,7 +156,6 @@ static int begin_census(struct controller *c)
 		return -EIO;
 	gather_init(&c->census, &c->gather_host, r.id, c->secret, c->host->inbox);
 	gather_init(&c->nodes, &c->gather_host, id, c->secret, c->host->inbox);
-	memcpy(c->nodes.sampling_seed, c->order.sampling_seed, sizeof(c->nodes.sampling_seed));
 	c->nodes.skips_others = true;
 	c->nodes.census = &c->census;
 	c->census.selector = c->nodes.selector = c->order.selector;
@@ -297,8 +187,14 @@ static int deliver(void *ctx, const struct gather_node *n)
 			c->host->text(c->host->ctx, n->name, n->pull.bytes, n->pull.size);
 		return 0;
 	}
-	const struct spool_result r = { n->name, n->labels, gather_weight_ppm(&c->nodes, n),
-					n->pull.bytes, n->pull.size };
+	const struct spool_result r = {
+		.node = n->name,
+		.labels = n->labels,
+		.weight_ppm = gather_weight_ppm(&c->nodes, n),
+		.chance_ppb = sampling_chance(&c->choice.sampling, n->busy_ppm),
+		.bytes = n->pull.bytes,
+		.len = n->pull.size,
+	};
 
 	return combine_add(&c->combine, &r);
 }
@@ -340,7 +236,6 @@ void controller_free(struct controller *c)
 		gather_fini(&c->census);
 	}
 	combine_fini(&c->combine);
-	candidates_fini(&c->candidates);
 	free(c->error);
 	free(c->stopped);
 	explicit_bzero(c->secret, sizeof(c->secret));
@@ -349,41 +244,56 @@ void controller_free(struct controller *c)
 
 double controller_share(const struct controller *c)
 {
-	return candidates_share(&c->candidates, &c->order);
+	const struct controller_order *o = &c->order;
+	double nr = c->choice.fleet.nr, wanted = o->nr_nodes;
+
+	if (o->nr_samples > 0 && !(wanted > 0))
+		wanted = choice_nodes_of(&c->choice, o->nr_samples, (double)o->hz * o->duration_s);
+	if (o->within > 0)
+		wanted = choice_nodes_within(&c->choice, o->within);
+	double share = wanted > 0                              ? wanted / nr
+		       : o->share > 0                          ? o->share
+		       : nr > POLICY_NODES && !o->is_confirmed ? POLICY_NODES / nr
+							       : 1;
+	return share < 1 ? share : 1;
 }
 
 static void send_wave(struct controller *c)
 {
 	struct fleet_request r = request_of(c, c->order.want);
 
-	r.from_ppb = c->wave ? c->waves.to_ppb[c->wave - 1] : 0;
-	r.share_ppb = c->waves.to_ppb[c->wave];
-	r.nr_matched = (u32)c->candidates.nr;
-	r.nr_nodes = (u32)c->nr_chosen;
+	r.sampling = c->choice.sampling;
+	r.sampling.from_rank = c->wave ? c->choice.waves[c->wave - 1].to_rank : 0;
+	r.sampling.to_rank = c->choice.waves[c->wave].to_rank;
+	r.nr_matched = c->choice.fleet.nr;
+	r.nr_nodes = (u32)c->choice.nr_chosen;
 	memcpy(r.id, c->nodes.id, sizeof(r.id));
 	if (send_request(c, &r)) {
 		fail(c, xstrdup("the request cannot be signed"), false);
 		return;
 	}
-	c->nodes.to_ppb = r.share_ppb;
+	c->nodes.sampling = r.sampling;
 	c->alive_ns = c->now_ns;
 	enter(c, CONTROLLER_RECORDS);
 }
 
-/* No further wave starts: the share is final, and results can be merged. */
+static bool is_estimate(const struct controller *c)
+{
+	return c->choice.nr_chosen < c->choice.fleet.nr;
+}
+
+/* No further wave starts: weights are final, and results can be merged. */
 static void settle(struct controller *c)
 {
-	struct merge_order *m = &c->combine.order;
-
 	c->combine.holds = false;
-	m->share_ppb = (u32)((double)FLEET_PPB * (double)c->nr_chosen / (double)c->candidates.nr);
-	m->share_ppb = m->share_ppb ?: 1;
-	m->keeps_nodes = c->nr_chosen <= KEEP_NODES;
+	c->combine.order.scales = is_estimate(c);
+	c->combine.order.reach = choice_reach(&c->choice);
+	c->combine.order.keeps_nodes = c->choice.nr_chosen <= KEEP_NODES;
 }
 
 void controller_choose(struct controller *c, double share)
 {
-	double nr = floor(share * (double)c->candidates.nr + 0.5);
+	double nr = floor(share * c->choice.fleet.nr + 0.5);
 	u32 nr_chosen = nr < 1 ? 1 : (u32)nr;
 	bool in_waves = c->order.has_waves && c->order.want == WANT_RECORDING &&
 			nr_chosen > CONTROLLER_WAVES_FROM;
@@ -397,15 +307,33 @@ void controller_choose(struct controller *c, double share)
 		     true);
 		return;
 	}
-	waves_plan(c->candidates.hashes, (u32)c->candidates.nr, nr_chosen, in_waves, &c->waves);
-	c->nr_chosen = nr_chosen < c->candidates.nr ? nr_chosen : c->candidates.nr;
-	c->combine.holds = c->waves.nr > 1;
-	if (c->waves.nr == 1)
+	choice_plan(&c->choice, nr_chosen, in_waves);
+	c->combine.holds = c->choice.nr_waves > 1;
+	if (c->choice.nr_waves == 1)
 		settle(c);
 	else
 		report(c, "%zu nodes in %u waves, %u s apart; --no-waves records all at once",
-		       c->nr_chosen, c->waves.nr, c->order.watch_s);
+		       c->choice.nr_chosen, c->choice.nr_waves, c->order.watch_s);
 	send_wave(c);
+}
+
+static void choose_alone(struct controller *c)
+{
+	double within = c->order.within;
+
+	if (within > 0 && !(choice_nodes_within(&c->choice, within) > 0)) {
+		fail(c,
+		     xasprintf("--within: %u of %u nodes do not know their use of CPUs; %d %% may",
+			       c->choice.fleet.nr_unknown, c->choice.fleet.nr,
+			       ESTIMATE_UNKNOWN_PCT),
+		     true);
+		return;
+	}
+	if (within > 0)
+		report(c, "%.0f of %u nodes are needed for +- %.3g %%",
+		       fmin(c->choice.fleet.nr, choice_nodes_within(&c->choice, within)),
+		       c->choice.fleet.nr, within * 100);
+	controller_choose(c, controller_share(c));
 }
 
 static void end_census(struct controller *c)
@@ -413,7 +341,7 @@ static void end_census(struct controller *c)
 	const struct gather *g = &c->census;
 	const struct gather_node *refuses = gather_refuses_key(g);
 
-	candidates_take(&c->candidates, g, c->order.sampling_seed);
+	choice_take(&c->choice, g, c->order.sampling_seed, c->order.waits);
 	census_text_report(g, c->host->report, c->host->ctx);
 	if (g->nr_twins)
 		report(c, "two nodes have the same name; only one of them counts");
@@ -421,7 +349,7 @@ static void end_census(struct controller *c)
 		fail(c, xstrdup("no node answered"), false);
 	} else if (refuses) {
 		fail(c, xasprintf("%s: %s", refuses->name, refuses->why), false);
-	} else if (!c->candidates.nr) {
+	} else if (!c->choice.fleet.nr) {
 		fail(c,
 		     xasprintf("%zu node%s answered, none matches \"%s\"", g->nodes.nr,
 			       plural(g->nodes.nr), c->order.selector),
@@ -431,23 +359,19 @@ static void end_census(struct controller *c)
 	} else {
 		enter(c, CONTROLLER_CHOICE);
 		if (!c->order.waits)
-			controller_choose(c, controller_share(c));
+			choose_alone(c);
 	}
 }
 
 /* Nodes of the waves so far. */
 static u32 nr_asked(const struct controller *c)
 {
-	u32 nr = 0;
-
-	for (u32 i = 0; i <= c->wave; i++)
-		nr += c->waves.nr_nodes[i];
-	return nr;
+	return choice_asked(&c->choice, c->wave);
 }
 
 static bool is_last_wave(const struct controller *c)
 {
-	return c->wave + 1 >= c->waves.nr;
+	return c->wave + 1 >= c->choice.nr_waves;
 }
 
 /* Nobody answers any more. */
@@ -471,7 +395,7 @@ static void stop_waves(struct controller *c, char *why)
 {
 	c->stopped = why;
 	report(c, "%s", why);
-	c->nr_chosen = nr_asked(c);
+	choice_end(&c->choice, c->wave);
 	settle(c);
 	begin_fetching(c);
 }
@@ -585,7 +509,9 @@ static void step_merge(struct controller *c)
 	}
 	if (!c->is_noted)
 		combine_mark_spoiled(&c->combine, &c->nodes);
-	if (!gather_count(&c->nodes, GATHER_DELIVERED)) {
+	if (combine_is_empty(&c->combine)) {
+		fail(c, xstrdup("no node has samples of the selected processes"), false);
+	} else if (!gather_count(&c->nodes, GATHER_DELIVERED)) {
 		fail(c, xstrdup("no node delivered a profile"), false);
 	} else if (c->order.want == WANT_AUDIT || c->is_noted) {
 		enter(c, CONTROLLER_ENDED);
@@ -593,6 +519,7 @@ static void step_merge(struct controller *c)
 		fail(c, xstrdup("there is no memory for the notes"), false);
 	} else {
 		c->is_noted = true;
+		c->combine.order.factor = state.is_estimate ? coverage_factor(&state) : 1;
 		combine_step(&c->combine, true);
 	}
 }
@@ -601,7 +528,7 @@ static void stop_recordings(struct controller *c)
 {
 	send_control(c, MESSAGE_STOP);
 	if (!is_last_wave(c)) {
-		c->nr_chosen = nr_asked(c);
+		choice_end(&c->choice, c->wave);
 		settle(c);
 	}
 	c->order.duration_s = 0;
@@ -698,12 +625,14 @@ struct controller_state controller_view(const struct controller *c)
 	return (struct controller_state){
 		.phase = c->phase,
 		.wave = c->wave,
-		.nr_waves = c->waves.nr,
+		.nr_waves = c->choice.nr_waves,
 		.nr_census = c->census.nodes.nr,
-		.nr_matched = c->candidates.nr,
-		.nr_chosen = c->nr_chosen,
-		.p = c->candidates.nr ? (double)c->nr_chosen / (double)c->candidates.nr : 0,
-		.is_estimate = c->nr_chosen < c->candidates.nr,
+		.nr_matched = c->choice.fleet.nr,
+		.nr_chosen = c->choice.nr_chosen,
+		.p = c->choice.fleet.nr ? (double)c->choice.nr_chosen / c->choice.fleet.nr : 0,
+		.is_estimate = is_estimate(c),
+		.within = c->order.within,
+		.choice = &c->choice,
 		.error = c->error,
 		.is_usage = c->is_usage,
 		.stopped = c->stopped,

@@ -19,10 +19,11 @@ struct controller_order {
 	enum fleet_want want;
 	char selector[256], events[128], reason[128];
 	u32 hz, duration_s, ago_s;
-	double nr_nodes, share, nr_samples; /* how many nodes: one of them, or none */
-	bool is_confirmed;                  /* more than 200 nodes are meant */
+	/* How many nodes: one of them, or none. `within`: half the interval, of the total. */
+	double nr_nodes, share, nr_samples, within;
+	bool is_confirmed; /* more than 200 nodes are meant */
 	bool has_waves;
-	bool waits; /* in CHOICE, until controller_choose */
+	bool waits; /* in CHOICE, until controller_choose; chances are equal then */
 	u32 answers_ms, watch_s;
 	u8 sampling_seed[FLEET_ID_LEN]; /* zero: a new one */
 };
@@ -64,8 +65,10 @@ struct controller_state {
 	enum controller_phase phase;
 	u32 wave, nr_waves;
 	size_t nr_census, nr_matched, nr_chosen; /* answered; match; are asked to take part */
-	double p;                                /* of a node that matches */
+	double p;                                /* the part of those that match */
 	bool is_estimate;                        /* p < 1: values are estimates */
+	double within;                           /* of the order */
+	const struct choice *choice;             /* chances and sizes of nodes */
 	const char *error;                       /* a sentence; NULL */
 	bool is_usage;                           /* .. about the order, not about the fleet */
 	const char *stopped;                     /* why later waves did not start; NULL */

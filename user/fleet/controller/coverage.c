@@ -10,7 +10,8 @@
 #include "fleet/controller/gather.h"
 #include "profile/profile.h"
 
-#define LOST_PERCENT 1
+#define LOST_PERCENT  1
+#define SHORT_PERCENT 90
 
 /* Negative errno is kept in *err. */
 struct notes {
@@ -23,22 +24,85 @@ static void add(struct notes *n, const char *key, const char *text, u64 value)
 	n->err = n->err ?: spool_add_note(n->s, key, text, value);
 }
 
+/* A node that failed had been chosen with this chance, and stands for as many nodes. */
+static void count_missing(const struct controller_state *c, struct estimate_sample *s)
+{
+	u32 nr_heard = (u32)c->nodes->nodes.nr;
+
+	vec_each(n, &c->nodes->nodes) {
+		if ((*n)->state == GATHER_DELIVERED)
+			continue;
+		s->nr_missing++;
+		s->missing += 1 / choice_chance(c->choice, (*n)->busy_ppm);
+	}
+	if (nr_heard >= c->nr_chosen)
+		return;
+	s->nr_missing += (u32)c->nr_chosen - nr_heard;
+	s->missing += ((double)c->nr_chosen - nr_heard) / c->p;
+}
+
+/* The caller frees s->nodes. Values are what the nodes recorded, weighted by the time of it. */
+static void take_sample(const struct controller_state *c, struct estimate_sample *s)
+{
+	struct estimate_node *nodes = xcalloc(c->nr_totals + 1, sizeof(nodes[0]));
+
+	*s = (struct estimate_sample){ .nodes = nodes };
+	for (size_t i = 0; i < c->nr_totals; i++) {
+		const struct merge_total *t = &c->totals[i];
+		const struct gather_node *n = gather_find(c->nodes, t->node);
+		if (!n || n->state != GATHER_DELIVERED)
+			continue;
+		double weight = (double)gather_weight_ppm(c->nodes, n) / 1e6;
+		nodes[s->nr++] =
+			(struct estimate_node){ .value = (double)t->raw * weight,
+						.size = choice_size(c->choice, n->busy_ppm),
+						.chance = choice_chance(c->choice, n->busy_ppm),
+						.is_unknown = !n->busy_ppm };
+	}
+	count_missing(c, s);
+}
+
 struct estimate coverage_estimate(const struct controller_state *c)
 {
-	double *values = xcalloc(c->nr_totals + c->nr_chosen + 1, sizeof(values[0]));
-	u32 nr = 0;
+	struct estimate_sample s;
 
-	/* As in the profile: weighted by the recorded time, and 0 for nodes that did not deliver.
-	 */
-	for (size_t i = 0; i < c->nr_totals; i++)
-		if (!c->totals[i].err)
-			values[nr++] = (double)c->totals[i].value * (c->is_estimate ? c->p : 1);
-	u32 nr_sample = nr < c->nr_chosen ? (u32)c->nr_chosen : nr;
-	struct estimate e =
-		estimate_total(values, nr_sample, c->is_estimate ? (u32)c->nr_matched : nr_sample);
-	e.has_interval = e.has_interval && nr >= ESTIMATE_NODES;
-	free(values);
+	take_sample(c, &s);
+	struct estimate e = estimate_total(&c->choice->fleet, &s);
+	free((void *)s.nodes);
 	return e;
+}
+
+double coverage_factor(const struct controller_state *c)
+{
+	struct estimate_sample s;
+
+	take_sample(c, &s);
+	double factor = estimate_factor(&c->choice->fleet, &s);
+	free((void *)s.nodes);
+	return factor;
+}
+
+char *coverage_doubt(const struct controller_state *c, const struct estimate *e)
+{
+	switch (e->fault) {
+	case ESTIMATE_HAS_INTERVAL:
+		return NULL;
+	case ESTIMATE_FEW:
+		return xasprintf("an interval takes %d nodes", ESTIMATE_NODES);
+	case ESTIMATE_MISSING:
+		return xasprintf("no interval: more than %d %% of the chosen nodes are missing; "
+				 "the total lies between %.0f, if they had no load, and %.0f, if "
+				 "each had that of the heaviest node",
+				 ESTIMATE_MISSING_PCT, e->least, e->most);
+	case ESTIMATE_UNKNOWN:
+		return xasprintf(
+			"no interval: %s",
+			c->choice->is_equal
+				? "nodes were chosen with equal chances, as their use of CPUs is "
+				  "unknown"
+				: "more than 10 % of the nodes do not know their use of CPUs");
+	}
+	return NULL;
 }
 
 static void add_estimate(struct notes *n, const struct controller_state *c)
@@ -46,11 +110,16 @@ static void add_estimate(struct notes *n, const struct controller_state *c)
 	if (!c->is_estimate)
 		return;
 	struct estimate e = coverage_estimate(c);
-	add(n, "fleet-p", "of a million nodes were chosen; values are estimates for all that match",
+	add(n, "fleet-p",
+	    c->choice->is_equal
+		    ? "of a million nodes were chosen; values are estimates for all that match"
+		    : "of a million nodes were chosen, by their use of CPUs; values are estimates "
+		      "for all that match",
 	    (u64)(c->p * 1e6 + 0.5));
-	if (!e.has_interval) {
-		add(n, "fleet-few", "nodes are too few for an interval; it takes 30",
-		    gather_count(c->nodes, GATHER_DELIVERED));
+	auto_free char *doubt = coverage_doubt(c, &e);
+	if (doubt) {
+		auto_free char *text = xasprintf("nodes delivered; %s", doubt);
+		add(n, "fleet-few", text, gather_count(c->nodes, GATHER_DELIVERED));
 		return;
 	}
 	add(n, "fleet-estimate", "estimated in all nodes that match", (u64)e.total);
@@ -127,6 +196,21 @@ static void add_losses(struct notes *n, const struct gather *nodes)
 	add(n, NOTE_INCOMPLETE "fleet-lost", text, nr);
 }
 
+/* Their sums are too small; those of an estimate are scaled by the time. */
+static void add_short(struct notes *n, const struct controller_state *c)
+{
+	u64 nr = 0, asked_ms = c->nodes->asked_ms;
+
+	vec_each(at, &c->nodes->nodes)
+		nr += (*at)->state == GATHER_DELIVERED && (*at)->covered_ms &&
+		      (*at)->covered_ms * 100 < asked_ms * SHORT_PERCENT;
+	auto_free char *text =
+		xasprintf("nodes recorded less than %d %% of the time%s", SHORT_PERCENT,
+			  c->is_estimate ? "; their values are scaled by it" : "");
+	if (nr)
+		add(n, NOTE_INCOMPLETE "fleet-short", text, nr);
+}
+
 static int by_value(const void *a, const void *b)
 {
 	u64 x = ((const struct merge_total *)a)->value, y = ((const struct merge_total *)b)->value;
@@ -169,6 +253,7 @@ int coverage_add(struct spool *s, const struct controller_state *c, const char *
 	add_reasons(&n, c);
 	add_others(&n, c->census, c->nodes);
 	add_losses(&n, c->nodes);
+	add_short(&n, c);
 	if (c->nodes->nr_twins)
 		add(&n, NOTE_INCOMPLETE "fleet-twins",
 		    "answers came from a second node of the same name, which does not count",

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "fleet/controller/choice.h"
 #include "fleet/controller/controller.h"
 #include "fleet/controller/estimate.h"
 
@@ -15,3 +16,10 @@ int coverage_add(struct spool *s, const struct controller_state *c, const char *
 
 /* The estimate for all nodes that match: the total of the profile. */
 struct estimate coverage_estimate(const struct controller_state *c);
+
+/* Of the estimates so far (fleet/controller/estimate.h). */
+double coverage_factor(const struct controller_state *c);
+
+/* Why an estimate has no interval: "an interval takes 30 nodes"; NULL if it has one. The caller
+ * frees it. */
+char *coverage_doubt(const struct controller_state *c, const struct estimate *e);

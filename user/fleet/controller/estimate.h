@@ -1,26 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Estimates a total over all nodes from a sample of them, with an interval, and scales a profile of
- * the sample to all nodes. The nodes were drawn at random, each at most once.
+ * Estimates a total over all nodes from some of them, with an interval, and scales a profile of
+ * these to all nodes. Each node was drawn with a chance that is known.
  */
 #pragma once
 
 #include "base/types.h"
 #include "profile/profile.h"
 
-#define ESTIMATE_NODES 30 /* with fewer there is no interval */
+#define ESTIMATE_NODES       30 /* with fewer there is no interval */
+#define ESTIMATE_MISSING_PCT 2  /* of the chosen nodes; with more there is none */
+#define ESTIMATE_UNKNOWN_PCT                                                 \
+	10 /* of all nodes, whose sizes are unknown; with more there is none \
+	    */
+
+/* Why there is no interval. */
+enum estimate_fault {
+	ESTIMATE_HAS_INTERVAL,
+	ESTIMATE_FEW,     /* ESTIMATE_NODES */
+	ESTIMATE_MISSING, /* ESTIMATE_MISSING_PCT */
+	ESTIMATE_UNKNOWN, /* ESTIMATE_UNKNOWN_PCT: a few large nodes may be among them */
+};
 
 struct estimate {
-	double total, low, high; /* low == high == total if all nodes are in the sample */
+	double total, low, high; /* without an interval: low == high == total */
 	bool has_interval;
+	enum estimate_fault fault;
+	/* With nodes that did not deliver: the total if these had no load, or each of them that of
+	 * the heaviest node. */
+	double least, most;
+};
+
+/* Sizes of all nodes, which the census knows: CPUs in use. */
+struct estimate_fleet {
+	u32 nr, nr_unknown;    /* an unknown size is taken for the mean */
+	double size;           /* the sum of all */
+	double mean;           /* of the known ones, as are .. */
+	double variance, skew; /* .. these; `skew` is the third central moment */
+};
+
+/* A node that delivered. */
+struct estimate_node {
+	double value, size;
+	double chance; /* that it was chosen; above 0 */
+	bool is_unknown;
+};
+
+struct estimate_sample {
+	const struct estimate_node *nodes;
+	u32 nr;
+	double missing; /* nodes that were chosen and did not deliver stand for so many nodes */
+	u32 nr_missing;
 };
 
 /*
- * `values`: one for each node of the sample. The interval holds the true total with a probability
- * of 95 %. It comes from a bootstrap over nodes, studentized, because the load of nodes is skewed.
- * The same input gives the same interval.
+ * The chance of a node that was to be chosen with `chance`, if only ranks up to `reach` were asked
+ * (fleet/wire/selector.h): waves are missing. 1: none are.
  */
-struct estimate estimate_total(const double *values, u32 nr, u32 nr_all);
+double estimate_chance(double chance, double reach);
+
+/*
+ * By how much sums that are weighted by 1 / chance are too small: nodes failed, or chance chose few
+ * or small ones. The sizes tell it, since they are known for all nodes.
+ */
+double estimate_factor(const struct estimate_fleet *f, const struct estimate_sample *s);
+
+/*
+ * The ratio estimator (W. Cochran, "Sampling Techniques", 1977, chapter 6): the values' ratio to
+ * the sizes in the sample, times the size of all nodes. The interval holds the true total with a
+ * probability of 95 %: from the residuals, by Student's t with Satterthwaite's degrees of freedom.
+ * Nodes of unknown size may be as different as those of known sizes are; their part is skewed,
+ * which Cornish and Fisher's expansion takes into account.
+ */
+struct estimate estimate_total(const struct estimate_fleet *f, const struct estimate_sample *s);
 
 /* The values of two groups of nodes. */
 struct estimate_groups {

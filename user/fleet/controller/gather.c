@@ -183,7 +183,7 @@ void gather_init(struct gather *g, const struct gather_host *host, const u8 *id,
 {
 	*g = (struct gather){ .host = host,
 			      .pulls_host = { g, publish, pulled },
-			      .to_ppb = FLEET_PPB };
+			      .sampling.to_rank = UINT32_MAX };
 	pulls_init(&g->pulls, &g->pulls_host, secret, inbox);
 	memcpy(g->id, id, sizeof(g->id));
 }
@@ -257,10 +257,21 @@ static char *runs_text(const struct fleet_answer *a)
 	return str_take(&s);
 }
 
-/* Its refusal counts. */
-static bool is_chosen(const struct gather *g, const char *name)
+/* As in the census: a node that refuses at once does not say. */
+static u64 busy_of(const struct gather *g, const struct fleet_answer *a)
 {
-	return sampling_hash(g->sampling_seed, name) < g->to_ppb;
+	const struct gather_node *n = g->census ? gather_find(g->census, a->node) : NULL;
+
+	return a->busy_ppm ?: n ? n->busy_ppm : 0;
+}
+
+/* Its refusal counts. */
+static bool is_chosen(const struct gather *g, const struct fleet_answer *a)
+{
+	struct sampling all_waves = g->sampling;
+
+	all_waves.from_rank = 0;
+	return sampling_takes(&all_waves, a->node, busy_of(g, a));
 }
 
 /* Samples and coverage are shown by this label. Without it an answer says less, and no lie. */
@@ -279,8 +290,7 @@ static enum verdict verdict_of(const struct gather *g, const struct fleet_answer
 
 	if (!a->verdict || !g->selector || selector_parse(g->selector, &s, &why))
 		return a->verdict;
-	return selector_admits(&s, a->labels) && is_chosen(g, a->node) ? a->verdict
-								       : VERDICT_NO_MATCH;
+	return selector_admits(&s, a->labels) && is_chosen(g, a) ? a->verdict : VERDICT_NO_MATCH;
 }
 
 /* To this node alone. */
@@ -331,7 +341,7 @@ static void take_answer(struct gather *g, const struct fleet_answer *a)
 	n->verdict = verdict;
 	n->nr_cpus = a->nr_cpus;
 	n->nr_jvms = a->nr_jvms;
-	n->busy_ppm = a->busy_ppm;
+	n->busy_ppm = busy_of(g, a);
 	n->policy_ms = a->policy_ms;
 	n->why = xstrdup(a->why);
 	n->labels = xstrdup(a->labels);

@@ -63,13 +63,12 @@ struct gather {
 	const struct gather_host *host;
 	struct pulls_host pulls_host;
 	struct pulls pulls;
-	u8 id[FLEET_ID_LEN];            /* of the request, in all waves */
-	u8 sampling_seed[FLEET_ID_LEN]; /* the seed */
-	u32 to_ppb;           /* a refusal counts if the sampling hash of its node is below */
-	const char *selector; /* of the request; NULL: unknown */
-	const struct gather *census;     /* nodes that do not match there are late; NULL: unknown */
-	u64 asked_ms;                    /* length of a recording; 0: unknown */
-	bool skips_others;               /* nodes that do not match are not listed */
+	u8 id[FLEET_ID_LEN];         /* of the request, in all waves */
+	struct sampling sampling;    /* a refusal counts if the rank of its node is below to_rank */
+	const char *selector;        /* of the request; NULL: unknown */
+	const struct gather *census; /* nodes that do not match there are late; NULL: unknown */
+	u64 asked_ms;                /* length of a recording; 0: unknown */
+	bool skips_others;           /* nodes that do not match are not listed */
 	VEC(struct gather_node *) nodes; /* in the order of their answers */
 	size_t nr_in[NR_GATHER_STATES];
 	struct gather_names *names;

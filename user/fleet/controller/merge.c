@@ -41,14 +41,15 @@ enum spool_kind {
 struct spool_entry {
 	u32 kind, first_len, second_len, len;
 	u64 weight_ppm;
+	u32 chance_ppb;
 };
 
 #define SPOOL_TEXT_MAX  1023
 #define SPOOL_BYTES_MAX (64u << 20)
 
 struct spool_params {
-	u32 nr, share_ppb;
-	u32 keeps_nodes;
+	u32 nr, scales, keeps_nodes;
+	double reach, factor;
 	char wanted[NR_SELECTOR_PROCESS][128]; /* of merge_order */
 };
 
@@ -307,13 +308,16 @@ static int add_result(struct merging *m, const struct entry *e, struct merge_tot
 		return err;
 	if (has_filter(m))
 		profile_select(file, is_wanted, m->params.wanted);
-	if (has_filter(m) && !file->weights.nr)
+	if (!file->weights.nr)
 		return add_sums(m, file)
 			       ?: -ENODATA; /* with its types a partial result can be read */
 	total->raw = total->value = file->types.nr ? profile_total(file, 0) : 0;
-	if (m->params.share_ppb < FLEET_PPB) {
-		double factor = (double)e->head.weight_ppm / 1e6 * FLEET_PPB / m->params.share_ppb;
-		profile_scale(file, factor, m->carry);
+	if (m->params.scales) {
+		double chance = (double)e->head.chance_ppb / FLEET_PPB;
+		profile_scale(file,
+			      (double)e->head.weight_ppm / 1e6 /
+				      estimate_chance(chance, m->params.reach),
+			      m->carry);
 		total->value = file->types.nr ? profile_total(file, 0) : 0;
 	}
 	err = add_sums(m, file);
@@ -328,7 +332,11 @@ static int add_result(struct merging *m, const struct entry *e, struct merge_tot
 static void add_merged(struct merging *m, const struct entry *e)
 {
 	auto_profile struct profile *file = profile_new();
-	int err = read_profile(e, file) ?: add_sums(m, file);
+	int err = read_profile(e, file);
+
+	if (!err && m->params.factor > 0)
+		profile_scale(file, m->params.factor, m->carry);
+	err = err ?: add_sums(m, file);
 	const struct merge_total lost = { .raw = m->nr_partials++, .err = (u32)-err };
 
 	if (err) {
@@ -434,8 +442,6 @@ static int merge_task(struct worker_io *io, const int *fds, const void *params, 
 	memcpy(&m.params, params, sizeof(m.params));
 	for (int i = 0; i < NR_SELECTOR_PROCESS; i++)
 		m.params.wanted[i][sizeof(m.params.wanted[i]) - 1] = '\0';
-	if (!m.params.share_ppb)
-		return -EINVAL;
 	int err = merge_all(&m, fds[0]);
 	forget_names(&m);
 	prune_stacks(p, MERGE_STACKS);
@@ -495,6 +501,7 @@ int spool_add(struct spool *s, const struct spool_result *r)
 {
 	const struct spool_entry e = { .kind = SPOOL_RESULT,
 				       .weight_ppm = r->weight_ppm,
+				       .chance_ppb = r->chance_ppb,
 				       .len = (u32)r->len };
 	int err = add(s, e, r->node, r->labels, r->bytes);
 
@@ -536,7 +543,9 @@ int merge_start_workers(struct workers **out)
 struct work *merge_begin_spool(struct workers *w, const struct spool *s,
 			       const struct merge_order *o)
 {
-	struct spool_params params = { s->nr, o->share_ppb, o->keeps_nodes, { "" } };
+	struct spool_params params = {
+		s->nr, o->scales, o->keeps_nodes, o->reach, o->factor, { "" }
+	};
 	const struct work_order order = {
 		.fds = { fcntl(s->fd, F_DUPFD_CLOEXEC, 0), -1 },
 		.params = &params,

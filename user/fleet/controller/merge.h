@@ -32,7 +32,8 @@ void spool_close(struct spool *s);
 
 struct spool_result {
 	const char *node, *labels; /* "node=a,zone=b" */
-	u64 weight_ppm;            /* of its values, in 1e-6 */
+	u64 weight_ppm;            /* of its values, in 1e-6, because of the recorded time */
+	u32 chance_ppb;            /* that the node was chosen; by `reach` of merge_order */
 	const void *bytes;
 	size_t len;
 };
@@ -50,7 +51,9 @@ int spool_add_note(struct spool *s, const char *key, const char *text, u64 value
 int merge_start_workers(struct workers **out);
 
 struct merge_order {
-	u32 share_ppb;    /* values are divided by it; raw ones are kept then */
+	bool scales;      /* values become estimates for all nodes; raw ones are kept */
+	double reach;     /* of estimate_chance */
+	double factor;    /* of partial results, of an estimate; 0: 1 */
 	bool keeps_nodes; /* samples have the tag `node`, and names of their threads */
 	char wanted[NR_SELECTOR_PROCESS][128]; /* samples of results that are kept; "": all */
 };

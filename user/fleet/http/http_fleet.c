@@ -51,7 +51,7 @@ struct http_request {
 	u64 session;    /* 0: none */
 	u64 look_ns;    /* when to look for the profile next; 0: somebody looks */
 	u64 give_up_ns; /* it must be there by then */
-	u64 samples, lost, covered_ms;
+	u64 samples, lost, covered_ms, busy_ppm;
 	bool is_stopped;
 };
 
@@ -250,19 +250,23 @@ static void send(struct http_fleet *f, const struct fleet_message *m, const void
 		 (struct letter){ xmemdup(m, sizeof(*m)), result ? xmemdup(result, len) : NULL });
 }
 
-/* Of the CPUs in 1e-6, lately. A node cannot use more than it has. */
-static u64 busy_ppm(const struct http_node *n, const char *service)
+/* As busy_ppm of fleet_answer: of the 10 min before the start, from the daemon's slices. */
+static u64 busy_ppm(const struct http_node *n, const struct fleet_request *r,
+		    const struct selector *s)
 {
+	const char *service = s->processes[SELECTOR_SERVICE];
 	double ms = 0, most = (n->nr_cpus ?: FLEET_CPUS_MAX) * 1e6;
 
+	if (!n->services.nr || !selector_is_of_services(s) || !events_are_cpu(r->events))
+		return 0;
 	vec_each(one, &n->services)
 		ms += !*service || !strcmp(one->name, service) ? (double)one->total_ms : 0;
 	double busy = ms * 1e6 / (SERVICES_S * 1000.0);
-	return (u64)(busy < most ? busy : most);
+	return busy < 1 ? 1 : (u64)(busy < most ? busy : most);
 }
 
 static void answer(const struct http_node *n, const u8 *id, enum verdict v, const char *why,
-		   const struct selector *s)
+		   u64 busy_ppm)
 {
 	struct fleet_message m = { .kind = MESSAGE_ANSWER };
 	struct fleet_answer *a = &m.answer;
@@ -278,8 +282,7 @@ static void answer(const struct http_node *n, const u8 *id, enum verdict v, cons
 	for (size_t i = 0; i < n->services.nr && a->nr_services < FLEET_SERVICES; i++)
 		copy_text(a->services[a->nr_services++], sizeof(a->services[0]),
 			  n->services.at[i].name);
-	if (s)
-		a->busy_ppm = busy_ppm(n, s->processes[SELECTOR_SERVICE]);
+	a->busy_ppm = busy_ppm;
 	send(n->fleet, &m, NULL, 0);
 }
 
@@ -356,7 +359,7 @@ static void start_slices(struct http_request *q, const struct fleet_request *r,
 	add_query(&path, "service", s->processes[SELECTOR_SERVICE]);
 	add_query(&path, "container", s->processes[SELECTOR_CONTAINER]);
 	add_query(&path, "pod", s->processes[SELECTOR_POD]);
-	answer(q->node, q->id, VERDICT_ACCEPT, "", NULL);
+	answer(q->node, q->id, VERDICT_ACCEPT, "", q->busy_ppm);
 	fetch(q->node,
 	      (struct fetch_request){
 		      .path = path.at, .max_bytes = FLEET_BLOB_MAX, .timeout_s = RESULT_S },
@@ -399,13 +402,13 @@ static void take_start(void *ctx, const struct fetched *r)
 	q->session = number(j, "id", INT64_MAX);
 	json_decref(j);
 	if (q->session) {
-		answer(q->node, q->id, VERDICT_ACCEPT, "", NULL);
+		answer(q->node, q->id, VERDICT_ACCEPT, "", q->busy_ppm);
 		if (q->is_stopped)
 			stop(q);
 		return;
 	}
 	add_fault(&why, r);
-	answer(q->node, q->id, verdict_of(r), why.at, NULL);
+	answer(q->node, q->id, verdict_of(r), why.at, q->busy_ppm);
 	drop(q);
 }
 
@@ -440,7 +443,7 @@ static void start_recording(struct http_request *q, const struct fleet_request *
 		      take_start, q);
 		return;
 	}
-	answer(q->node, q->id, VERDICT_POLICY, "The request is no text.", NULL);
+	answer(q->node, q->id, VERDICT_POLICY, "The request is no text.", q->busy_ppm);
 	drop(q);
 }
 
@@ -515,7 +518,7 @@ static enum verdict check(const struct http_node *n, const struct fleet_request 
 		str_add(why, "No such process runs here.");
 		return VERDICT_NO_MATCH;
 	}
-	if (!sampling_takes(r, n->name)) {
+	if (!sampling_takes(&r->sampling, n->name, busy_ppm(n, r, s))) {
 		str_add(why, "The request did not choose this node.");
 		return VERDICT_NO_MATCH;
 	}
@@ -546,11 +549,12 @@ void http_fleet_request(struct http_fleet *f, const struct fleet_request *r)
 		auto_str struct str why = { 0 };
 		enum verdict v = check(n, r, &s, &why);
 		if (v || r->want == WANT_CENSUS) {
-			answer(n, r->id, v, why.at ?: "", &s);
+			answer(n, r->id, v, why.at ?: "", busy_ppm(n, r, &s));
 			continue;
 		}
 		struct http_request *q = xcalloc(1, sizeof(*q));
 		q->node = n;
+		q->busy_ppm = busy_ppm(n, r, &s);
 		memcpy(q->id, r->id, sizeof(q->id));
 		vec_push(&f->requests, q);
 		if (r->want == WANT_RECORDING)

@@ -24,10 +24,19 @@ enum run_state {
 	RUN_DONE,   /* the result can be fetched */
 };
 
+#define PROMISES 16 /* censuses whose requests may still come */
+
+/* The use of CPUs that the node stated to a census. */
+struct promise {
+	u8 seed[FLEET_ID_LEN]; /* of the census */
+	u64 busy_ppm;
+};
+
 struct run {
 	u32 number;
 	enum run_state state;
 	struct fleet_request request;
+	u64 busy_ppm; /* as in the answer to the census */
 	struct selector selector;
 	char reply[REPLY_MAX], person[64];
 	char stopped[160]; /* why it was ended early; "" */
@@ -49,6 +58,8 @@ struct node_agent {
 	char subjects[5][96];
 	struct fleet_keys keys;
 	struct nonces nonces;
+	struct promise promises[PROMISES];
+	u32 nr_promises; /* in all; the oldest gives way */
 	struct budget budget;
 	bool has_budget; /* the number of CPUs is known */
 	VEC(struct run *) runs;
@@ -487,8 +498,26 @@ static enum verdict check_novelty(struct node_agent *n, const struct fleet_reque
 	return VERDICT_ACCEPT;
 }
 
-static enum verdict check_match(const struct node_agent *n, const struct fleet_request *r,
-				struct selector *s, struct str *why)
+/*
+ * As in the answer to the census with the same seed: the controller computes ranks and weights from
+ * that.
+ */
+static u64 promised_busy(struct node_agent *n, const struct fleet_request *r,
+			 const struct selector *s)
+{
+	for (u32 i = 0; i < PROMISES; i++)
+		if (!memcmp(n->promises[i].seed, r->sampling.seed, FLEET_ID_LEN))
+			return n->promises[i].busy_ppm;
+	struct promise *p = &n->promises[n->nr_promises++ % PROMISES];
+	memcpy(p->seed, r->sampling.seed, FLEET_ID_LEN);
+	p->busy_ppm = events_are_cpu(r->events) && n->host->busy_ppm
+			      ? n->host->busy_ppm(n->host->ctx, s)
+			      : 0;
+	return p->busy_ppm;
+}
+
+static enum verdict check_match(struct node_agent *n, const struct fleet_request *r,
+				struct selector *s, u64 *busy_ppm, struct str *why)
 {
 	if (selector_parse(r->selector, s, why))
 		return VERDICT_POLICY;
@@ -496,10 +525,12 @@ static enum verdict check_match(const struct node_agent *n, const struct fleet_r
 		str_add(why, "The node's labels do not match.");
 	else if (!n->host->runs(n->host->ctx, s))
 		str_add(why, "No such process runs here.");
-	else if (!sampling_takes(r, n->name))
+	else {
+		*busy_ppm = promised_busy(n, r, s);
+		if (sampling_takes(&r->sampling, n->name, *busy_ppm))
+			return VERDICT_ACCEPT;
 		str_add(why, "The request did not choose this node.");
-	else
-		return VERDICT_ACCEPT;
+	}
 	return VERDICT_NO_MATCH;
 }
 
@@ -520,7 +551,8 @@ static void start(struct node_agent *n, const struct fleet_request *request,
 			   .begun_ns = node_agent_now_ns(n),
 			   .heard_ns = node_agent_now_ns(n),
 			   .well_ns = node_agent_now_ns(n),
-			   .cpu_ns = f->cpu_ns };
+			   .cpu_ns = f->cpu_ns,
+			   .busy_ppm = f->busy_ppm };
 	copy_text(r->reply, sizeof(r->reply), reply);
 	copy_text(r->person, sizeof(r->person), key->person);
 	if (request->want == WANT_RECORDING)
@@ -534,8 +566,8 @@ static void start(struct node_agent *n, const struct fleet_request *request,
 }
 
 static enum verdict check(struct node_agent *n, const struct fleet_request *r,
-			  const struct fleet_key *k, struct selector *s,
-			  const struct node_agent_facts *f, struct str *why)
+			  const struct fleet_key *k, struct selector *s, struct node_agent_facts *f,
+			  struct str *why)
 {
 	enum verdict v = check_novelty(n, r, why);
 
@@ -548,7 +580,7 @@ static enum verdict check(struct node_agent *n, const struct fleet_request *r,
 			 *n->policy.reason ? ": " : "", n->policy.reason);
 		v = VERDICT_DISABLED;
 	}
-	v = v ? v : check_match(n, r, s, why);
+	v = v ? v : check_match(n, r, s, &f->busy_ppm, why);
 	v = v ? v : policy_allows(r, s, k, &f->caps, why);
 	v = v ? v : check_room(n, r, f, why);
 	return v ? v : check_budget(n, r, f, why);
@@ -596,8 +628,6 @@ static void take_request(struct node_agent *n, const char *reply, const struct f
 	to.why = why.len ? why.at : "";
 	if (to.verdict && r.want != WANT_CENSUS)
 		audit_refusal(n, key->person, &to);
-	if (!to.verdict && r.want == WANT_CENSUS && n->host->busy_ppm)
-		f.busy_ppm = n->host->busy_ppm(n->host->ctx, &s);
 	if (to.verdict || r.want == WANT_CENSUS)
 		answer(n, &to, &f);
 	else
@@ -613,6 +643,7 @@ void node_agent_started(struct node_agent *n, u32 number, enum verdict v, const 
 		return;
 	const struct reply to = { &r->request, r->reply, v, why };
 	n->host->look(n->host->ctx, &f);
+	f.busy_ppm = r->busy_ppm;
 	answer(n, &to, &f);
 	r->state = RUN_RUNS;
 	if (!v)

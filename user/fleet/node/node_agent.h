@@ -76,7 +76,7 @@ struct node_agent_host {
 	void (*publish)(void *ctx, const char *subject, const void *bytes, size_t len);
 	void (*audit)(void *ctx, const char *person, const char *what);
 
-	/* CPUs, in 1e-6, that these processes used lately; 0: unknown. May be NULL. */
+	/* As busy_ppm of fleet_answer. May be NULL: unknown. */
 	u64 (*busy_ppm)(void *ctx, const struct selector *s);
 
 	/*

@@ -231,14 +231,17 @@ static bool take_request(const Fleet__Request *in, struct fleet_request *out)
 		.hz = in->hz,
 		.duration_s = in->duration_s,
 		.ago_s = in->ago_s,
-		.from_ppb = in->from_ppb,
-		.share_ppb = in->share_ppb,
+		.sampling = { .cpu_ppb = in->cpu_ppb,
+			      .least_ppb = in->least_ppb,
+			      .unknown_ppb = in->unknown_ppb,
+			      .from_rank = in->from_rank,
+			      .to_rank = in->to_rank },
 		.nr_matched = in->nr_matched,
 		.nr_nodes = in->nr_nodes,
 	};
 
-	return in->want < NR_WANTS && in->share_ppb <= FLEET_PPB && in->from_ppb <= in->share_ppb &&
-	       take_bytes(out->sampling_seed, sizeof(out->sampling_seed), &in->sampling_seed) &&
+	return in->want < NR_WANTS && in->from_rank <= in->to_rank &&
+	       take_bytes(out->sampling.seed, sizeof(out->sampling.seed), &in->sampling_seed) &&
 	       take_bytes(out->id, sizeof(out->id), &in->id) &&
 	       take_bytes(out->nonce, sizeof(out->nonce), &in->nonce) &&
 	       take_bytes(out->pull_hash, sizeof(out->pull_hash), &in->pull_hash) &&
@@ -408,11 +411,14 @@ int request_encode(const struct fleet_request *r, struct fleet_signed *out)
 	m.hz = r->hz;
 	m.duration_s = r->duration_s;
 	m.ago_s = r->ago_s;
-	m.from_ppb = r->from_ppb;
-	m.share_ppb = r->share_ppb;
+	m.cpu_ppb = r->sampling.cpu_ppb;
+	m.least_ppb = r->sampling.least_ppb;
+	m.unknown_ppb = r->sampling.unknown_ppb;
+	m.from_rank = r->sampling.from_rank;
+	m.to_rank = r->sampling.to_rank;
 	m.nr_matched = r->nr_matched;
 	m.nr_nodes = r->nr_nodes;
-	m.sampling_seed = BYTES(r->sampling_seed);
+	m.sampling_seed = BYTES(r->sampling.seed);
 	m.pull_hash = BYTES(r->pull_hash);
 	m.reason = (char *)r->reason;
 	if (fleet__request__get_packed_size(&m) > sizeof(out->request))

@@ -63,6 +63,18 @@ enum fleet_want {
 	NR_WANTS,
 };
 
+/*
+ * Which nodes take part: those whose rank (fleet/wire/selector.h) lies in [from_rank, to_rank). A
+ * node's chance is cpu_ppb for each CPU that the selected processes use, at least least_ppb; it is
+ * unknown_ppb if the node does not know their use. Chances of 0 mean FLEET_PPB: certain.
+ */
+struct sampling {
+	u8 seed[FLEET_ID_LEN]; /* of the hashes, the same in all waves */
+	u64 cpu_ppb;
+	u32 least_ppb, unknown_ppb;
+	u32 from_rank, to_rank;
+};
+
 struct fleet_request {
 	u8 id[FLEET_ID_LEN], nonce[FLEET_ID_LEN];
 	u64 sent_ms; /* the controller's clock */
@@ -71,10 +83,7 @@ struct fleet_request {
 	u32 hz;         /* 0: 99 */
 	u32 duration_s; /* from receipt on; of SLICES: the length of the range */
 	u32 ago_s;      /* SLICES: from the end of the range to the receipt */
-	/* Nodes whose sampling hash lies in [from_ppb, share_ppb) take part
-	 * (fleet/wire/selector.h). */
-	u32 from_ppb, share_ppb;
-	u8 sampling_seed[FLEET_ID_LEN]; /* the seed of the hashes, the same in all waves */
+	struct sampling sampling;
 	u32 nr_matched, nr_nodes;     /* in the census; and to take part in all waves. 0: unknown */
 	u8 pull_hash[FLEET_HASH_LEN]; /* SHA-256 of the secret in GET */
 };
@@ -97,7 +106,8 @@ struct fleet_answer {
 	u32 nr_all_services; /* that the node has */
 	u32 nr_cpus, nr_jvms;
 	u64 policy_ms; /* when the fleet's policy was signed that it holds; 0: none */
-	u64 busy_ppm;  /* CPUs that the selected processes used lately, in 1e-6; 0: unknown */
+	u64 busy_ppm;  /* CPUs that the selected processes used lately, in 1e-6; 0: unknown;
+			  1: none. Of a request: as in the node's answer to its census */
 	char runs[FLEET_RUNS][FLEET_RUN_TEXT]; /* requests that are being served; "": none */
 };
 

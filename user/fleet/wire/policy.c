@@ -143,7 +143,7 @@ static u32 limit(u32 most, u32 of_node, u32 of_fleet)
 /* Nodes that take part, with those of the other waves. */
 static u64 nr_nodes(const struct fleet_request *r)
 {
-	return r->nr_nodes ?: (u64)r->nr_matched * r->share_ppb / FLEET_PPB;
+	return r->nr_nodes ?: r->nr_matched;
 }
 
 static enum verdict check_role(const struct fleet_request *r, const struct selector *s,

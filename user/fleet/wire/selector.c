@@ -79,6 +79,17 @@ int selector_parse(const char *text, struct selector *out, struct str *why)
 	return 0;
 }
 
+bool selector_is_of_services(const struct selector *s)
+{
+	return !*s->processes[SELECTOR_CONTAINER] && !*s->processes[SELECTOR_POD] &&
+	       !*s->processes[SELECTOR_NAMESPACE];
+}
+
+bool events_are_cpu(const char *events)
+{
+	return !*events || !strcmp(events, "cpu") || !strncmp(events, "cpu,", 4);
+}
+
 bool labels_find(const char *labels, const char *key, char *out, size_t size)
 {
 	size_t len = strlen(key);
@@ -154,9 +165,29 @@ u32 sampling_hash(const u8 seed[FLEET_ID_LEN], const char *node)
 	return (u32)((unsigned __int128)hash * FLEET_PPB >> 64);
 }
 
-bool sampling_takes(const struct fleet_request *r, const char *node)
+u32 sampling_chance(const struct sampling *s, u64 busy_ppm)
 {
-	u32 hash = sampling_hash(r->sampling_seed, node);
+	unsigned __int128 of_cpus = (unsigned __int128)s->cpu_ppb * busy_ppm / 1000000;
+	u64 chance = of_cpus < FLEET_PPB ? (u64)of_cpus : FLEET_PPB;
 
-	return hash >= r->from_ppb && hash < r->share_ppb;
+	if (!s->cpu_ppb && !s->least_ppb && !s->unknown_ppb)
+		return FLEET_PPB;
+	chance = !busy_ppm ? s->unknown_ppb : chance > s->least_ppb ? chance : s->least_ppb;
+	return !chance ? 1 : chance < FLEET_PPB ? (u32)chance : FLEET_PPB;
+}
+
+u32 sampling_rank(const struct sampling *s, const char *node, u64 busy_ppm)
+{
+	u32 chance = sampling_chance(s, busy_ppm), hash = sampling_hash(s->seed, node);
+	u64 rank = chance == FLEET_PPB ? hash / 2 : (u64)hash * FLEET_PPB / chance;
+
+	return rank < UINT32_MAX ? (u32)rank : UINT32_MAX;
+}
+
+bool sampling_takes(const struct sampling *s, const char *node, u64 busy_ppm)
+{
+	u32 rank = sampling_rank(s, node, busy_ppm);
+
+	/* The end of the range is part of it if it is the end of all. */
+	return rank >= s->from_rank && (rank < s->to_rank || s->to_rank == UINT32_MAX);
 }

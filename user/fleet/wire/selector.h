@@ -6,7 +6,10 @@
  *
  * Of the nodes that match, a request may take a random part. Nobody needs a list of them: each node
  * decides for itself. Its sampling hash is the first 64 bits of SHA-256(seed of the request, name
- * of the node), as a fraction; the node takes part if that lies in the range of the request.
+ * of the node), as a fraction. Its rank is that hash divided by its chance; the node takes part if
+ * the rank lies in the range of the request. This is sequential Poisson sampling (E. Ohlsson,
+ * "Sequential Poisson Sampling", Journal of Official Statistics 14, 1998): the N lowest ranks are N
+ * nodes, each with about its chance.
  */
 #pragma once
 
@@ -38,6 +41,12 @@ struct selector {
 /* -EINVAL and a sentence with the position if the text is no selector. "" chooses everything. */
 int selector_parse(const char *text, struct selector *out, struct str *why);
 
+/* It chooses no processes but those of a service: their use of CPUs is known. */
+bool selector_is_of_services(const struct selector *s);
+
+/* The first event is `cpu`, as without any: its values follow the use of CPUs. */
+bool events_are_cpu(const char *events);
+
 /*
  * Labels of a node as "key=value,..": the terms hold for them. A node without the label passes only
  * terms with "!=".
@@ -56,8 +65,17 @@ bool labels_find(const char *labels, const char *key, char *out, size_t size);
 /* Whether the name can be part of a subject: letters, digits, "-" and "_", 1 to 63 of them. */
 bool node_name_is_valid(const char *name);
 
-/* The sampling hash in 1e-9, below 1e9. `seed` is the field `sampling_seed` of the request. */
+/* The sampling hash in 1e-9, below 1e9. */
 u32 sampling_hash(const u8 seed[FLEET_ID_LEN], const char *node);
 
-/* Whether the sampling hash lies in [from_ppb, share_ppb) of the request. */
-bool sampling_takes(const struct fleet_request *r, const char *node);
+/* In 1e-9, 1 to FLEET_PPB. `busy_ppm` is that of fleet_answer. */
+u32 sampling_chance(const struct sampling *s, u64 busy_ppm);
+
+/*
+ * In 1e-9; UINT32_MAX if it is larger. The rank of a node that is certain is half its hash: with N
+ * nodes the highest rank varies around 1, and must not leave that node out.
+ */
+u32 sampling_rank(const struct sampling *s, const char *node, u64 busy_ppm);
+
+/* Whether the rank lies in the range of the request. */
+bool sampling_takes(const struct sampling *s, const char *node, u64 busy_ppm);

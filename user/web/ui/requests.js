@@ -31,7 +31,7 @@ function phaseText(r) {
 
 function resultText(r) {
 	const c = r.counts, e = r.estimate;
-	const share = e ? ` Values are estimates for all ${plural(c.matched, 'node')} that match, from ${percent(e.p)} of them${e.has_interval ? `: ${number(Math.round(e.low))} to ${number(Math.round(e.high))} with 95 % confidence` : '; too few nodes for an interval'}.` : '';
+	const share = e ? ` Values are estimates for all ${plural(c.matched, 'node')} that match, from ${percent(e.p)} of them${e.has_interval ? `: ${number(Math.round(e.low))} to ${number(Math.round(e.high))} with 95 % confidence` : `; ${e.doubt}`}.` : '';
 	return `${plural(c.delivered, 'node')} delivered.${share}${r.stopped ? ` ${r.stopped}.` : ''}`;
 }
 

@@ -1,4 +1,4 @@
-// The coverage of a fleet's profile: which nodes it stands for (user/fleet/coverage.c).
+// The coverage of a fleet's profile: which nodes it stands for (user/fleet/controller/coverage.c).
 const COVERAGE_STEPS = ['asked', 'matched', 'chosen', 'accepted', 'delivered'], COVERAGE_SPLITS = ['node', 'zone', 'service', 'version'];
 
 function coverageTable(rows) {
@@ -11,11 +11,11 @@ function coverageTable(rows) {
 	return table;
 }
 
-function coverageInterval(value) {
+function coverageInterval(value, few) {
 	const of = (key) => value(`fleet-${key}`);
 	if (of('estimate') !== undefined)
 		return `Estimate for all nodes that match: ${count(of('estimate'))}, with 95 % confidence from ${count(of('low'))} to ${count(of('high'))}.`;
-	return of('few') === undefined ? 'All nodes that match were asked: values are not estimated.' : 'Values are estimates. The nodes are too few for an interval, which takes 30.';
+	return !few ? 'All nodes that match were asked: values are not estimated.' : `Values are estimates; ${few.replace(/^nodes delivered; /, '')}.`;
 }
 
 // One side of a comparison, or the whole; `prefix` is that of its notes.
@@ -27,7 +27,7 @@ function coverageOf(app, prefix, heading) {
 	const nodes = [...notes].filter(([key]) => key.startsWith('fleet-node/')), heaviest = Math.max(1, ...nodes.map(([, n]) => n.value));
 	const parts = heading ? [element('h3', '', heading)] : [];
 	parts.push(coverageTable(COVERAGE_STEPS.filter((s) => notes.has(`fleet-${s}`)).map((s) => [count(value(`fleet-${s}`)), text(notes.get(`fleet-${s}`)), value(`fleet-${s}`) / most * 100])),
-		element('p', '', coverageInterval(value)));
+		element('p', '', coverageInterval(value, notes.has('fleet-few') && text(notes.get('fleet-few')))));
 	if (nodes.length)
 		parts.push(element('h3', '', nodes.length < delivered ? `The ${nodes.length} nodes with most, as recorded` : 'Nodes, as recorded'),
 			coverageTable(nodes.map(([key, n]) => [count(n.value), `${key.slice(11)}  ${text(n)}`, n.value / heaviest * 100])));
