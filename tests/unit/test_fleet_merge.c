@@ -199,12 +199,25 @@ static void a_hundred_thousand_lambdas_become_one_frame(void **state)
 	end(&m);
 }
 
+/* The self value of a method: of all stacks that it ends. */
+static u64 self_of(const struct profile *p, const char *method)
+{
+	u64 sum = 0;
+
+	vec_each(w, &p->weights) {
+		const struct frame *f = frames_get(p->frames, p->nodes.at[w->node].frame);
+		sum += w->node && !w->type && !strcmp(f->name, method) ? w->value : 0;
+	}
+	return sum;
+}
+
 /* Neither the tree of the worker nor the partial result grows with what hostile nodes invent. */
-static void stacks_that_no_two_nodes_share_are_truncated(void **state)
+static void stacks_that_no_two_nodes_share_are_cut(void **state)
 {
 	struct merged m;
 
 	begin(&m);
+	m.order.is_last = true;
 	for (u32 node = 0; node < 4; node++) {
 		auto_free char *name = xasprintf("n%u", node);
 		auto_str struct str text = { 0 };
@@ -214,9 +227,65 @@ static void stacks_that_no_two_nodes_share_are_truncated(void **state)
 	}
 	run(&m);
 	assert_int_equal(profile_total(m.p, 0), 40000);
-	/* "[truncated]" of the tree's limit counts as a stack at the end. */
-	assert_int_equal(value_of(m.p, PRUNE_FRAME), 40000 - MERGE_STACKS + 1);
+	assert_int_equal(self_of(m.p, "n"), 40000);
+	assert_int_equal(value_of(m.p, "main;" PRUNE_FRAME ";n"), 40000 - MERGE_STACKS);
+	const struct note *cut = profile_find_note(m.p, "cut-stacks");
+	assert_int_equal(cut->value, 1);
 	end(&m);
+}
+
+/* 10 % of the samples end in one method that very many stacks call, each of them light. */
+static void a_method_with_many_callers_keeps_its_self(void **state)
+{
+	struct str partial = { 0 };
+	struct merged m;
+
+	for (u32 merge = 0; merge < 3; merge++) {
+		auto_str struct str text = { 0 };
+		begin(&m);
+		m.order.is_last = merge == 2;
+		for (u32 i = 0; i < 25000; i++)
+			str_addf(&text, "main;service;caller%u;x;hot 1\nmain;service;own%u 9\n",
+				 merge * 20000 + i, i % 15000);
+		add(&m, "n1", text.at, text.len);
+		if (partial.len)
+			assert_int_equal(spool_add_merged(&m.spool, partial.at, partial.len, 1), 0);
+		run(&m);
+		str_fini(&partial);
+		str_add_bytes(&partial, m.partial.profile.at, m.partial.profile.len);
+		assert_int_equal(profile_total(m.p, 0), 250000 * (merge + 1));
+		assert_int_equal(self_of(m.p, "hot"), 25000 * (merge + 1));
+		assert_int_equal(self_of(m.p, "own14999"), 9 * (merge + 1));
+		const struct note *cut = profile_find_note(m.p, "cut-stacks");
+		assert_true(merge < 2 || (cut && cut->value <= 6));
+		end(&m);
+	}
+	str_fini(&partial);
+}
+
+/* Leaves that differ too: in the end only the totals stay. */
+static void a_cut_profile_is_bounded(void **state)
+{
+	auto_profile struct profile *p = profile_new();
+	u64 seed = 1;
+
+	profile_add_type(p, "cpu", "samples");
+	for (u32 i = 0; i < 20000; i++) {
+		node_id n = 0;
+		for (u32 depth = 0; depth < 3; depth++) {
+			char name[32];
+			seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+			snprintf(name, sizeof(name), "f%llu", (unsigned long long)(seed >> 40));
+			n = profile_child(p, n, frames_intern(p->frames, FRAME_NATIVE, name, ""));
+		}
+		profile_add(p, n, profile_intern_labels(p, &(struct labels){ 0 }), 0, 1);
+	}
+	assert_int_equal(prune_stacks(p, 100), 1);
+	assert_int_equal(profile_total(p, 0), 20000);
+	assert_in_range(p->nodes.nr, 300, 700);
+	prune_stacks(p, 100);
+	assert_int_equal(profile_total(p, 0), 20000);
+	assert_in_range(p->nodes.nr, 300, 700);
 }
 
 /* Whatever its labels, its samples and its notes say. */
@@ -236,7 +305,8 @@ static void a_node_delivers_under_its_own_name_only(void **state)
 	assert_int_equal(sflm_write(p, &bytes), 0);
 	begin(&m);
 	m.order.keeps_nodes = true;
-	const struct spool_result r = { "n1", "zone=x,node=n2", 1000000, FLEET_PPB, bytes.at, bytes.len };
+	const struct spool_result r = { "n1",      "zone=x,node=n2", 1000000,
+					FLEET_PPB, bytes.at,         bytes.len };
 	assert_int_equal(spool_add(&m.spool, &r), 0);
 	run(&m);
 	assert_string_equal(m.p->labels.at[m.p->weights.at[0].labels].tags,
@@ -373,7 +443,9 @@ int main(void)
 		cmocka_unit_test(a_damaged_or_cut_result_is_left_out),
 		cmocka_unit_test(a_result_without_wanted_samples_is_left_out),
 		cmocka_unit_test(a_hundred_thousand_lambdas_become_one_frame),
-		cmocka_unit_test(stacks_that_no_two_nodes_share_are_truncated),
+		cmocka_unit_test(stacks_that_no_two_nodes_share_are_cut),
+		cmocka_unit_test(a_method_with_many_callers_keeps_its_self),
+		cmocka_unit_test(a_cut_profile_is_bounded),
 		cmocka_unit_test(a_sum_beyond_the_limit_leaves_out_single_nodes_over_many_merges),
 		cmocka_unit_test(partials_that_exceed_the_limit_together_leave_out_one),
 		cmocka_unit_test(an_outcome_that_cannot_be_read_is_left_out),

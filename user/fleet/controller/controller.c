@@ -519,6 +519,7 @@ static void step_merge(struct controller *c)
 		fail(c, xstrdup("there is no memory for the notes"), false);
 	} else {
 		c->is_noted = true;
+		c->combine.order.is_last = true;
 		c->combine.order.factor = state.is_estimate ? coverage_factor(&state) : 1;
 		combine_step(&c->combine, true);
 	}

@@ -29,7 +29,8 @@
 #define MEMORY_BYTES (2ull << 30)
 #define RAW_BYTES    (16u << 20)
 #define KEPT_BYTES   (32 << 20) /* kept free by malloc: the next result needs about as much */
-#define PRUNE_NODES  500000     /* of the tree: from here on the lightest stacks go early */
+#define CUT_NOTE     "cut-stacks"
+#define PRUNE_NODES  500000 /* of the tree: from here on the lightest stacks go early */
 
 enum spool_kind {
 	SPOOL_RESULT, /* texts: the node and its labels */
@@ -48,7 +49,7 @@ struct spool_entry {
 #define SPOOL_BYTES_MAX (64u << 20)
 
 struct spool_params {
-	u32 nr, scales, keeps_nodes;
+	u32 nr, scales, keeps_nodes, is_last;
 	double reach, factor;
 	char wanted[NR_SELECTOR_PROCESS][128]; /* of merge_order */
 };
@@ -73,7 +74,7 @@ struct merging {
 	double carry[SCALE_TYPES]; /* of rounding */
 	size_t prune_at;           /* nodes of `p` */
 	u32 nr_partials;           /* of the spool, so far */
-	u64 nr_bad;
+	u64 nr_bad, cut;           /* `cut`: the most that a stack that is cut can have had */
 };
 
 /* An entry of the spool. */
@@ -345,6 +346,10 @@ static void add_merged(struct merging *m, const struct entry *e)
 		return;
 	}
 	merge_stacks(m->p, file, NULL, NULL, NULL);
+	const struct note *cut = m->params.factor > 0 ? profile_find_note(file, CUT_NOTE) : NULL;
+	if (cut)
+		profile_note(file, CUT_NOTE, cut->text,
+			     (u64)((double)cut->value * m->params.factor));
 	add_facts(m->p, file, true);
 }
 
@@ -385,7 +390,7 @@ static void limit_tree(struct merging *m)
 	if (m->p->nodes.nr < m->prune_at)
 		return;
 	forget_names(m); /* they lead to frames that go */
-	prune_stacks(m->p, MERGE_STACKS);
+	m->cut += prune_stacks(m->p, MERGE_STACKS_MERGING);
 	m->prune_at = 2 * m->p->nodes.nr;
 	m->prune_at = m->prune_at > PRUNE_NODES ? m->prune_at : PRUNE_NODES;
 }
@@ -428,6 +433,19 @@ static void note_bad(struct merging *m)
 			     nr);
 }
 
+/* A stack can be cut in several merges. */
+static void note_cut(struct merging *m)
+{
+	const struct note *old = profile_find_note(m->p, CUT_NOTE);
+	u64 most = m->cut + (old ? old->value : 0);
+
+	if (most)
+		profile_note(m->p, CUT_NOTE,
+			     "is the largest value that a stack can have of which " PRUNE_FRAME
+			     " stands for the middle; self values of methods are exact",
+			     most);
+}
+
 /* A worker_fn. */
 static int merge_task(struct worker_io *io, const int *fds, const void *params, size_t len)
 {
@@ -444,8 +462,9 @@ static int merge_task(struct worker_io *io, const int *fds, const void *params, 
 		m.params.wanted[i][sizeof(m.params.wanted[i]) - 1] = '\0';
 	int err = merge_all(&m, fds[0]);
 	forget_names(&m);
-	prune_stacks(p, MERGE_STACKS);
+	m.cut += prune_stacks(p, m.params.is_last ? MERGE_STACKS : MERGE_STACKS_MERGING);
 	note_bad(&m);
+	note_cut(&m);
 	const struct partial_head head = { PARTIAL_MAGIC, (u32)m.totals.nr };
 	err = err ?: sflm_write(p, &out) ?: worker_put(io, &head, sizeof(head));
 	err = err ?: worker_put(io, m.totals.at, m.totals.nr * sizeof(m.totals.at[0]));
@@ -543,9 +562,8 @@ int merge_start_workers(struct workers **out)
 struct work *merge_begin_spool(struct workers *w, const struct spool *s,
 			       const struct merge_order *o)
 {
-	struct spool_params params = {
-		s->nr, o->scales, o->keeps_nodes, o->reach, o->factor, { "" }
-	};
+	struct spool_params params = { s->nr,    o->scales, o->keeps_nodes, o->is_last,
+				       o->reach, o->factor, { "" } };
 	const struct work_order order = {
 		.fds = { fcntl(s->fd, F_DUPFD_CLOEXEC, 0), -1 },
 		.params = &params,
@@ -637,8 +655,9 @@ static u32 *number_services(const struct profile *p)
 
 struct stack {
 	u32 service;
-	node_id node;
+	node_id node, to; /* `to`: in the profile that is cut */
 	double share;
+	u64 value; /* of the first type */
 };
 
 static int by_stack(const void *a, const void *b)
@@ -670,18 +689,23 @@ static size_t list_stacks(const struct profile *p, const u32 *services, struct s
 	vec_each(w, &p->weights)
 		totals[w->type] += (double)w->value;
 	vec_each(w, &p->weights)
-		all[nr++] = (struct stack){ services[w->labels], w->node,
-					    totals[w->type] > 0 ? (double)w->value / totals[w->type]
-								: 0 };
+		all[nr++] = (struct stack){
+			.service = services[w->labels],
+			.node = w->node,
+			.share = totals[w->type] > 0 ? (double)w->value / totals[w->type] : 0,
+			.value = w->type ? 0 : w->value,
+		};
 	free(totals);
 	qsort(all, nr, sizeof(all[0]), by_stack);
 	size_t kept = 0;
 	for (size_t i = 0; i < nr; i++) {
 		if (kept && all[kept - 1].service == all[i].service &&
-		    all[kept - 1].node == all[i].node)
+		    all[kept - 1].node == all[i].node) {
 			all[kept - 1].share += all[i].share;
-		else
+			all[kept - 1].value += all[i].value;
+		} else {
 			all[kept++] = all[i];
+		}
 	}
 	qsort(all, kept, sizeof(all[0]), by_share);
 	return kept;
@@ -690,14 +714,18 @@ static size_t list_stacks(const struct profile *p, const u32 *services, struct s
 /* Moves the stacks beyond `max` of every service to the end of `all`. Returns the number kept. */
 static size_t choose(struct stack *all, size_t nr, u32 max)
 {
-	size_t kept = 0, of_service = 0;
+	struct stack *rest = xcalloc(nr + 1, sizeof(rest[0]));
+	size_t kept = 0, nr_rest = 0, of_service = 0;
+	u32 service = UINT32_MAX;
 
 	for (size_t i = 0; i < nr; i++) {
-		of_service = i && all[i].service == all[i - 1].service ? of_service + 1 : 0;
-		if (of_service < max)
-			all[kept++] = all[i];
+		struct stack one = all[i];
+		of_service = one.service == service ? of_service + 1 : 0;
+		service = one.service;
+		*(of_service < max ? &all[kept++] : &rest[nr_rest++]) = one;
 	}
-	qsort(all, kept, sizeof(all[0]), by_stack);
+	memcpy(&all[kept], rest, nr_rest * sizeof(rest[0]));
+	free(rest);
 	return kept;
 }
 
@@ -721,47 +749,121 @@ static node_id copy_node(const struct profile *p, struct profile *out, node_id *
 	return n ? map[n] : 0;
 }
 
-static void copy_kept(const struct profile *p, struct profile *out, const u32 *services,
-		      const struct stack *kept, size_t nr)
+static bool is_prune_frame(const struct profile *p, node_id n)
 {
-	node_id *map = xcalloc(p->nodes.nr, sizeof(map[0]));
-	labels_id *labels = xcalloc(p->labels.nr + 1, sizeof(labels[0]));
+	const struct frame *f = frames_get(p->frames, p->nodes.at[n].frame);
 
-	memset(map, 0xff, p->nodes.nr * sizeof(map[0]));
+	return f->kind == FRAME_GROUP && !strcmp(f->name, PRUNE_FRAME);
+}
+
+/* A profile that is cut: stacks that are not kept become shorter ones. */
+struct pruning {
+	const struct profile *p;
+	struct profile *out;
+	node_id *map;         /* from nodes of `p` to those of `out`; NODE_NONE */
+	size_t nr_kept, room; /* nodes of `out`: for the kept stacks; for folded ones, half of it */
+};
+
+/* The deepest caller that is kept; 0: none. What was folded before is not folded into it. */
+static node_id kept_caller(const struct pruning *k, node_id n)
+{
+	node_id found = 0;
+
+	for (; n; n = k->p->nodes.at[n].parent)
+		if (is_prune_frame(k->p, n))
+			found = 0;
+		else if (!found && k->map[n] != NODE_NONE)
+			found = n;
+	return found;
+}
+
+/*
+ * "kept callers;[truncated];leaf": the self values of all methods stay exact. Hostile nodes invent
+ * stacks without end: first the kept callers go, then the leaf.
+ */
+static node_id fold(const struct pruning *k, node_id n)
+{
+	size_t used = k->out->nodes.nr - k->nr_kept;
+	node_id caller = used < k->room ? kept_caller(k, n) : 0;
+
+	if (caller == n && n)
+		return k->map[n];
+	node_id rest = profile_child(k->out, caller ? k->map[caller] : 0,
+				     frames_intern(k->out->frames, FRAME_GROUP, PRUNE_FRAME, ""));
+	if (!n || is_prune_frame(k->p, n) || used >= 2 * k->room)
+		return rest;
+	const struct frame *leaf = frames_get(k->p->frames, k->p->nodes.at[n].frame);
+	return profile_child(k->out, rest, frames_copy(k->out->frames, leaf));
+}
+
+/* Returns the largest value of a stack that is not there any more. */
+static u64 place_stacks(struct pruning *k, struct stack *all, size_t nr, size_t nr_kept)
+{
+	u64 largest = 0;
+
+	for (size_t i = 0; i < nr_kept; i++)
+		all[i].to = copy_node(k->p, k->out, k->map, all[i].node);
+	k->nr_kept = k->out->nodes.nr;
+	for (size_t i = nr_kept; i < nr; i++) {
+		all[i].to = fold(k, all[i].node);
+		bool is_there = all[i].to == k->map[all[i].node];
+		if (!is_there && all[i].value > largest)
+			largest = all[i].value;
+	}
+	return largest;
+}
+
+static void copy_types_and_labels(const struct profile *p, struct profile *out, labels_id *labels)
+{
 	for (u32 t = 0; t < p->types.nr; t++) {
 		u32 type = profile_find_type(out, p->types.at[t].name, p->types.at[t].unit);
 		out->types.at[type].role = p->types.at[t].role;
 	}
 	for (labels_id l = 0; l < p->labels.nr; l++)
 		labels[l] = profile_intern_labels(out, &p->labels.at[l]);
-	node_id rest =
-		profile_child(out, 0, frames_intern(out->frames, FRAME_GROUP, PRUNE_FRAME, ""));
-	vec_each(w, &p->weights) {
-		const struct stack key = { services[w->labels], w->node, 0 };
-		bool is_kept = bsearch(&key, kept, nr, sizeof(key), by_stack);
-		profile_add(out, is_kept ? copy_node(p, out, map, w->node) : rest,
-			    labels[w->labels], w->type, w->value);
-	}
-	free(map);
-	free(labels);
 }
 
-void prune_stacks(struct profile *p, u32 max)
+/* `all`: stacks, of which the first are kept. Returns as place_stacks does. */
+static u64 copy_stacks(const struct profile *p, struct profile *out, const u32 *services,
+		       struct stack *all, size_t nr, size_t nr_kept, size_t room)
+{
+	struct pruning k = {
+		.p = p, .out = out, .map = xcalloc(p->nodes.nr, sizeof(k.map[0])), .room = room
+	};
+	labels_id *labels = xcalloc(p->labels.nr + 1, sizeof(labels[0]));
+
+	memset(k.map, 0xff, p->nodes.nr * sizeof(k.map[0]));
+	copy_types_and_labels(p, out, labels);
+	u64 largest = place_stacks(&k, all, nr, nr_kept);
+	qsort(all, nr, sizeof(all[0]), by_stack);
+	vec_each(w, &p->weights) {
+		const struct stack key = { .service = services[w->labels], .node = w->node };
+		const struct stack *of = bsearch(&key, all, nr, sizeof(key), by_stack);
+		profile_add(out, of->to, labels[w->labels], w->type, w->value);
+	}
+	free(k.map);
+	free(labels);
+	return largest;
+}
+
+u64 prune_stacks(struct profile *p, u32 max)
 {
 	if (p->nodes.nr <= max)
-		return;
+		return 0;
 	u32 *services = number_services(p);
 	struct stack *all = xcalloc(p->weights.nr + 1, sizeof(all[0]));
 	size_t nr = list_stacks(p, services, all), kept = choose(all, nr, max);
+	u64 largest = 0;
 
 	if (kept < nr) {
 		struct profile *out = profile_new();
 		if (frames_keeps_lines(p->frames))
 			frames_keep_lines(out->frames);
-		copy_kept(p, out, services, all, kept);
+		largest = copy_stacks(p, out, services, all, nr, kept, kept);
 		profile_swap_stacks(p, out);
 		profile_free(out);
 	}
 	free(services);
 	free(all);
+	return largest;
 }

@@ -6,7 +6,7 @@
  * Names of generated classes lose what differs from node to node. Process, thread and container
  * ids, which mean nothing outside their node, are dropped. Samples get the labels of their node as
  * tags, "node=a, zone=b", by which the page can split. Beyond MERGE_STACKS stacks of a service the
- * lightest become one, "[truncated]"; totals stay exact.
+ * lightest are cut in their middle (prune_stacks).
  */
 #pragma once
 
@@ -17,8 +17,9 @@
 #include "profile/profile.h"
 #include "worker/workers.h"
 
-#define MERGE_RESULTS 4096 /* of one spool, at most */
-#define MERGE_STACKS  16000
+#define MERGE_RESULTS        4096               /* of one spool, at most */
+#define MERGE_STACKS         16000              /* of a service, in the end .. */
+#define MERGE_STACKS_MERGING (4 * MERGE_STACKS) /* .. and in partial results */
 
 struct spool {
 	int fd; /* without a name */
@@ -54,6 +55,7 @@ struct merge_order {
 	bool scales;      /* values become estimates for all nodes; raw ones are kept */
 	double reach;     /* of estimate_chance */
 	double factor;    /* of partial results, of an estimate; 0: 1 */
+	bool is_last;     /* nothing is merged with this result */
 	bool keeps_nodes; /* samples have the tag `node`, and names of their threads */
 	char wanted[NR_SELECTOR_PROCESS][128]; /* samples of results that are kept; "": all */
 };
@@ -100,7 +102,8 @@ int merge_result(struct work *k, struct str *bytes, struct str *why);
 #define PRUNE_FRAME "[truncated]"
 
 /*
- * Keeps the `max` heaviest stacks of every service. The weights of the others go to a stack of one
- * frame, PRUNE_FRAME, with the same labels: totals by label and type stay.
+ * Keeps the `max` heaviest stacks of every service. Of the others PRUNE_FRAME replaces the frames
+ * between the deepest caller that is kept and the leaf: self values of methods, and totals by label
+ * and type, stay. Returns the largest value, in the first type, of a stack that was cut.
  */
-void prune_stacks(struct profile *p, u32 max);
+u64 prune_stacks(struct profile *p, u32 max);
