@@ -287,6 +287,20 @@ static void the_coverage_counts_nodes_that_lost_samples(void **state)
 	spool_close(&spool);
 }
 
+/* Whether the coverage has that text. */
+static bool is_noted(const struct controller_state *s, const char *text)
+{
+	char bytes[16384];
+	struct spool spool;
+
+	assert_int_equal(spool_open(&spool), 0);
+	assert_int_equal(coverage_add(&spool, s, ""), 0);
+	ssize_t len = pread(spool.fd, bytes, sizeof(bytes), 0);
+	spool_close(&spool);
+	assert_true(len > 0);
+	return memmem(bytes, (size_t)len, text, strlen(text));
+}
+
 #define MATCHED   100
 #define CHOSEN    40
 #define DELIVERED 39
@@ -349,6 +363,11 @@ static void the_estimate_is_scaled_by_the_nodes_that_delivered(void **state)
 	s.nr_totals = CHOSEN;
 	e = coverage_estimate(&s);
 	assert_true(e.has_interval && e.low < e.total && e.total < e.high);
+	assert_false(is_noted(&s, "what their use of CPUs in the census makes likely"));
+	totals[7].raw = 5000; /* it said that it was as busy as the others */
+	assert_true(is_noted(&s, "what their use of CPUs in the census makes likely; most, n7"));
+	assert_true(
+		is_noted(&s, "nodes recorded less than 90 % of the time; their values are scaled"));
 	gather_fini(&census);
 	gather_fini(&nodes);
 }

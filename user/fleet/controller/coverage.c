@@ -12,6 +12,7 @@
 
 #define LOST_PERCENT  1
 #define SHORT_PERCENT 90
+#define UNLIKE        10
 
 /* Negative errno is kept in *err. */
 struct notes {
@@ -125,6 +126,33 @@ static void add_estimate(struct notes *n, const struct controller_state *c)
 	add(n, "fleet-estimate", "estimated in all nodes that match", (u64)e.total);
 	add(n, "fleet-low", "at least, with 95 % confidence", (u64)e.low);
 	add(n, "fleet-high", "at most, with 95 % confidence", (u64)e.high);
+}
+
+/*
+ * A node that states a small size and records much has a large weight: it lies, or its load has
+ * changed. The interval is wide then; the node's name says why.
+ */
+static void add_unlike(struct notes *n, const struct controller_state *c)
+{
+	double ratio = coverage_estimate(c).total / c->choice->fleet.size;
+	const struct merge_total *most = NULL;
+	u64 nr = 0;
+
+	for (size_t i = 0; i < c->nr_totals && !c->choice->is_equal; i++) {
+		const struct merge_total *t = &c->totals[i];
+		const struct gather_node *node = gather_find(c->nodes, t->node);
+		if (!node || t->err ||
+		    (double)t->raw <= UNLIKE * ratio * choice_size(c->choice, node->busy_ppm))
+			continue;
+		nr++;
+		most = !most || t->value > most->value ? t : most;
+	}
+	if (!most)
+		return;
+	auto_free char *text = xasprintf("nodes recorded more than %d times what their use of CPUs "
+					 "in the census makes likely; most, %s",
+					 UNLIKE, most->node);
+	add(n, NOTE_INCOMPLETE "fleet-unlike", text, nr);
 }
 
 /* The sentence of the first node with that verdict stands for all. */
@@ -254,6 +282,8 @@ int coverage_add(struct spool *s, const struct controller_state *c, const char *
 	add_others(&n, c->census, c->nodes);
 	add_losses(&n, c->nodes);
 	add_short(&n, c);
+	if (c->is_estimate)
+		add_unlike(&n, c);
 	if (c->nodes->nr_twins)
 		add(&n, NOTE_INCOMPLETE "fleet-twins",
 		    "answers came from a second node of the same name, which does not count",
