@@ -305,6 +305,24 @@ static bool is_noted(const struct controller_state *s, const char *text)
 #define CHOSEN    40
 #define DELIVERED 39
 
+/* All match, and the first CHOSEN take part. */
+static void answer_all(struct gather *census, struct gather *nodes, const u8 *id)
+{
+	static const struct gather_host none;
+
+	gather_init(census, &none, id, id, INBOX);
+	gather_init(nodes, &none, id, id, INBOX);
+	nodes->asked_ms = 10000;
+	for (u32 i = 0; i < MATCHED; i++) {
+		struct fleet_message m = { .kind = MESSAGE_ANSWER, .answer.busy_ppm = 1000000 };
+		memcpy(m.answer.id, id, FLEET_ID_LEN);
+		snprintf(m.answer.node, sizeof(m.answer.node), "n%u", i);
+		gather_take_direct(census, &m, NULL);
+		if (i < CHOSEN)
+			gather_take_direct(nodes, &m, NULL);
+	}
+}
+
 /*
  * 40 of 100 nodes were chosen, and 39 delivered: two without samples of the selection, one that had
  * recorded half of the time.
@@ -312,23 +330,12 @@ static bool is_noted(const struct controller_state *s, const char *text)
 static void the_estimate_is_scaled_by_the_nodes_that_delivered(void **state)
 {
 	struct gather census = { .asked_ms = 0 }, nodes = { .asked_ms = 10000 };
-	const struct gather_host none = { 0 };
 	const u8 id[FLEET_ID_LEN] = { 1 };
 	struct merge_total totals[CHOSEN] = { 0 };
 	struct choice choice;
 	double sum = 0;
 
-	gather_init(&census, &none, id, id, INBOX);
-	gather_init(&nodes, &none, id, id, INBOX);
-	nodes.asked_ms = 10000;
-	for (u32 i = 0; i < MATCHED; i++) {
-		struct fleet_message m = { .kind = MESSAGE_ANSWER, .answer.busy_ppm = 1000000 };
-		memcpy(m.answer.id, id, sizeof(id));
-		snprintf(m.answer.node, sizeof(m.answer.node), "n%u", i);
-		gather_take_direct(&census, &m, NULL);
-		if (i < CHOSEN)
-			gather_take_direct(&nodes, &m, NULL);
-	}
+	answer_all(&census, &nodes, id);
 	choice_take(&choice, &census, id, false);
 	choice_plan(&choice, CHOSEN, false);
 	for (u32 i = 0; i < DELIVERED; i++) {

@@ -11,6 +11,7 @@
 #include "fleet/controller/choice.h"
 #include "fleet/controller/contrast.h"
 #include "fleet/controller/estimate.h"
+#include "fleet/controller/parts.h"
 
 #define FLEET  10000
 #define SAMPLE 200
@@ -58,7 +59,7 @@ static int nr_draws(void)
 /* Each draw ranks all nodes: by default fewer. */
 static int nr_fleet_draws(void)
 {
-	return getenv("FLEET_DRAWS") ? nr_draws() : 100;
+	return getenv("FLEET_DRAWS") ? nr_draws() : 40;
 }
 
 enum kind {
@@ -173,8 +174,10 @@ static void draw_nodes(struct drawing *d, u32 nr, double failing)
 		d->of.missing += fails ? 1 / p : 0;
 		if (!fails)
 			d->sample[d->of.nr++] =
-				(struct estimate_node){ d->loads[all[i].node],
-							choice_size(&d->choice, busy), p, !busy };
+				(struct estimate_node){ .value = d->loads[all[i].node],
+							.size = choice_size(&d->choice, busy),
+							.chance = p,
+							.is_unknown = !busy };
 	}
 	free(all);
 }
@@ -225,10 +228,10 @@ static void intervals_hold_in_uneven_fleets(void **ctx)
 		for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 			struct cell c = try_draws(k, sizes[i], 0, false);
 			printf(" %5.1f %% +-%4.1f", 100.0 * c.nr_held / c.nr_stated, 100 * c.width);
-			/* Of 100 draws, 93 % and more would fail by chance too often. */
+			/* With 40 draws 93 % is missed by chance. */
 			assert_int_equal(c.nr_stated, nr_fleet_draws());
 			assert_true(c.nr_held >=
-				    nr_fleet_draws() * (nr_fleet_draws() < 1000 ? 0.9 : 0.93));
+				    nr_fleet_draws() * (nr_fleet_draws() < 1000 ? 0.84 : 0.93));
 		}
 		printf("\n");
 	}
@@ -243,10 +246,59 @@ static void failures_do_not_lower_the_estimate(void **ctx)
 		printf("# %-26s 1 %% fail: %5.1f %% of %u hold; 10 %% fail: bias %+.1f %%\n",
 		       kinds[k], 100.0 * few.nr_held / (few.nr_stated ?: 1), few.nr_stated,
 		       100 * some.bias);
-		assert_true(few.nr_held >= few.nr_stated * (nr_fleet_draws() < 1000 ? 0.9 : 0.93));
+		assert_true(few.nr_held >= few.nr_stated * (nr_fleet_draws() < 1000 ? 0.84 : 0.93));
 		assert_true(some.nr_stated * 50 <= (u32)nr_fleet_draws());
 		assert_true(fabs(some.bias) < 0.05);
 	}
+}
+
+/*
+ * Of each node's load, a part is a method's: none in most nodes, if `spread` is small. Nodes with
+ * samples of it are counted as parts.c does.
+ */
+static void give_to_method(struct drawing *d, double spread)
+{
+	d->truth = 0;
+	for (int i = 0; i < FLEET_NODES; i++) {
+		d->loads[i] *= uniform() < spread ? 0.1 + 0.2 * uniform() : 0;
+		d->truth += d->loads[i];
+	}
+}
+
+static void methods_of_few_nodes_have_no_interval_that_fails(void **ctx)
+{
+	static const double spreads[] = { 1, 0.2, 0.05, 0.02 };
+	struct drawing d = { .nodes = calloc(FLEET_NODES, sizeof(d.nodes[0])),
+			     .loads = calloc(FLEET_NODES, sizeof(d.loads[0])),
+			     .sample = calloc(1000, sizeof(d.sample[0])) };
+
+	for (size_t k = 0; k < ARRAY_SIZE(spreads); k++)
+		for (u32 nr = 50; nr <= 200; nr *= 2) {
+			int nr_stated = 0, nr_held = 0;
+			for (int i = 0; i < nr_fleet_draws(); i++) {
+				u32 nr_seen = 0;
+				make_fleet(&d, LOGNORMAL_1, false);
+				choice_plan(&d.choice, nr, false);
+				give_to_method(&d, spreads[k]);
+				draw_nodes(&d, nr, 0);
+				for (u32 n = 0; n < d.of.nr; n++)
+					nr_seen += d.sample[n].value > 0;
+				struct estimate e = estimate_total(&d.choice.fleet, &d.of);
+				nr_stated += nr_seen >= PARTS_NODES;
+				nr_held += nr_seen >= PARTS_NODES && e.low <= d.truth &&
+					   d.truth <= e.high;
+			}
+			printf("# in %3.0f %% of the nodes, %3u chosen: %d of %d stated intervals "
+			       "hold\n",
+			       100 * spreads[k], nr, nr_held, nr_stated);
+			assert_true(nr_held >= nr_stated * 0.9);
+			assert_true(spreads[k] < 0.2 || nr < 100 ||
+				    nr_stated > nr_fleet_draws() / 2);
+		}
+	vec_fini(&d.census.nodes);
+	free(d.nodes);
+	free(d.loads);
+	free(d.sample);
 }
 
 static void equal_chances_have_no_interval(void **ctx)
@@ -512,6 +564,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(intervals_hold_in_uneven_fleets),
 		cmocka_unit_test(failures_do_not_lower_the_estimate),
+		cmocka_unit_test(methods_of_few_nodes_have_no_interval_that_fails),
 		cmocka_unit_test(equal_chances_have_no_interval),
 		cmocka_unit_test(exactly_as_many_nodes_as_wanted_take_part),
 		cmocka_unit_test(a_wave_that_was_the_last_has_smaller_chances),

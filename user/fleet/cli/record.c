@@ -9,6 +9,9 @@
 #include "cmd/cmd.h"
 #include "cmd/profile_file.h"
 #include "fleet/cli/request.h"
+#include "fleet/controller/parts.h"
+
+#define METHODS 30 /* with an interval */
 
 struct options {
 	struct connection_options connection;
@@ -17,6 +20,16 @@ struct options {
 	bool force, help;
 	const struct format *to;
 };
+
+static void note_methods(const struct requests *a, struct profile *p)
+{
+	const struct controller_state s = controller_view(a->controllers[0]);
+	struct parts methods;
+
+	parts_make(p, &s, PARTS_METHODS, METHODS, &methods);
+	parts_note(&methods, p);
+	parts_fini(&methods);
+}
 
 static int ask_and_write(const struct options *o, struct workers *w)
 {
@@ -36,6 +49,8 @@ static int ask_and_write(const struct options *o, struct workers *w)
 		requests_log_silent(&a);
 		status = requests_profile(a.controllers[0], p);
 	}
+	if (!status)
+		note_methods(&a, p);
 	if (!status && profile_file_write(p, o->output, o->to, o->force, NULL))
 		status = EXIT_FAILED;
 	status = status ?: requests_coverage_status(&a);

@@ -28,11 +28,13 @@
 #include "export/writers/text.h"
 #include "fleet/cli/request.h"
 #include "fleet/controller/controller.h"
+#include "fleet/controller/parts.h"
 #include "profile/tree.h"
 
 #define INTERVAL_MIN_S 5
 #define INTERVAL_MAX_S 3600
 #define ROWS_MAX       1000
+#define SERVICES_MAX   1000 /* with an interval */
 #define WINDOW_MAX_S   3600
 #define AGO_S          15 /* nodes hand over a slice every 10 s */
 #define STEP_MS        100
@@ -55,6 +57,7 @@ struct fleet_hot {
 	VEC(struct hot_service) services; /* by value, the largest first */
 	struct tree tree;
 	struct hot_methods methods;
+	struct parts parts; /* services with intervals; none unless it is an estimate */
 };
 
 struct service {
@@ -183,6 +186,7 @@ static void fleet_hot_make(const struct profile *p, const struct controller_stat
 				   .nr_matched = s->nr_matched,
 				   .nr_delivered = gather_count(s->nodes, GATHER_DELIVERED),
 				   .is_estimate = s->is_estimate };
+	parts_make(p, s, PARTS_SERVICES, SERVICES_MAX, &out->parts);
 	count_services(p, &c);
 	list_services(&c, out);
 	if (!p->types.nr)
@@ -196,6 +200,7 @@ static void fleet_hot_fini(struct fleet_hot *h)
 	vec_each(s, &h->services)
 		free(s->name);
 	vec_fini(&h->services);
+	parts_fini(&h->parts);
 	hot_methods_fini(&h->methods);
 	tree_fini(&h->tree);
 }
@@ -230,18 +235,34 @@ static void print_head(const struct fleet_hot *h, FILE *out)
 			       : " a second");
 }
 
+/* "+-3 %"; "-" if the service has no interval. */
+static const char *interval_of(const struct fleet_hot *h, const char *service, struct str *out)
+{
+	const struct part *part = parts_find(&h->parts, service);
+
+	str_add(out, "");
+	if (part && part->estimate.has_interval)
+		parts_add_doubt(out, part);
+	return out->len ? out->at : "-";
+}
+
 static void print_services(const struct fleet_hot *h, size_t nr, FILE *out)
 {
-	fprintf(out, "%10s %9s %6s  %s\n", strcmp(h->unit, "ns") ? "A SECOND" : "CPUS", "SHARE",
-		"NODES", "SERVICE");
+	bool is_doubted = h->parts.all.nr;
+
+	fprintf(out, "%10s %9s%s %6s  %s\n", strcmp(h->unit, "ns") ? "A SECOND" : "CPUS", "SHARE",
+		is_doubted ? "     95 %" : "", "NODES", "SERVICE");
 	for (size_t i = 0; i < nr && i < h->services.nr; i++) {
 		const struct hot_service *s = &h->services.at[i];
-		auto_str struct str rate = { 0 }, share = { 0 }, name = { 0 };
+		auto_str struct str rate = { 0 }, share = { 0 }, name = { 0 }, doubt = { 0 };
 		auto_free char *nodes = s->nr_nodes ? xasprintf("%u", s->nr_nodes) : xstrdup("-");
 		add_rate(&rate, h, s->value);
 		share_add(&share, s->value, h->total);
 		short_name_add(&name, s->name, false, SERVICE_WIDTH);
-		fprintf(out, "%10s %9s %6s  %s\n", rate.at, share.at, nodes, name.at);
+		fprintf(out, "%10s %9s", rate.at, share.at);
+		if (is_doubted)
+			fprintf(out, " %9s", interval_of(h, s->name, &doubt));
+		fprintf(out, " %6s  %s\n", nodes, name.at);
 	}
 	if (h->services.nr > nr)
 		fprintf(out, "%zu more services\n", h->services.nr - nr);
@@ -263,10 +284,15 @@ static json_t *services_json(const struct fleet_hot *h, size_t nr)
 
 	for (size_t i = 0; i < nr && i < h->services.nr; i++) {
 		const struct hot_service *s = &h->services.at[i];
+		const struct part *part = parts_find(&h->parts, s->name);
+		bool has = part && part->estimate.has_interval;
 		json_array_append_new(
 			list,
-			json_pack("{s:s,s:I,s:o}", "name", s->name, "value", (json_int_t)s->value,
-				  "nodes", s->nr_nodes ? json_integer(s->nr_nodes) : json_null()));
+			json_pack("{s:s,s:I,s:o,s:o,s:o}", "name", s->name, "value",
+				  (json_int_t)s->value, "nodes",
+				  s->nr_nodes ? json_integer(s->nr_nodes) : json_null(), "low",
+				  has ? json_real(part->estimate.low) : json_null(), "high",
+				  has ? json_real(part->estimate.high) : json_null()));
 	}
 	return list;
 }

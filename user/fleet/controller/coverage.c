@@ -42,8 +42,7 @@ static void count_missing(const struct controller_state *c, struct estimate_samp
 	s->missing += ((double)c->nr_chosen - nr_heard) / c->p;
 }
 
-/* The caller frees s->nodes. Values are what the nodes recorded, weighted by the time of it. */
-static void take_sample(const struct controller_state *c, struct estimate_sample *s)
+void coverage_sample(const struct controller_state *c, struct estimate_sample *s)
 {
 	struct estimate_node *nodes = xcalloc(c->nr_totals + 1, sizeof(nodes[0]));
 
@@ -55,7 +54,8 @@ static void take_sample(const struct controller_state *c, struct estimate_sample
 			continue;
 		double weight = (double)gather_weight_ppm(c->nodes, n) / 1e6;
 		nodes[s->nr++] =
-			(struct estimate_node){ .value = (double)t->raw * weight,
+			(struct estimate_node){ .name = t->node,
+						.value = (double)t->raw * weight,
 						.size = choice_size(c->choice, n->busy_ppm),
 						.chance = choice_chance(c->choice, n->busy_ppm),
 						.is_unknown = !n->busy_ppm };
@@ -67,7 +67,7 @@ struct estimate coverage_estimate(const struct controller_state *c)
 {
 	struct estimate_sample s;
 
-	take_sample(c, &s);
+	coverage_sample(c, &s);
 	struct estimate e = estimate_total(&c->choice->fleet, &s);
 	free((void *)s.nodes);
 	return e;
@@ -77,7 +77,7 @@ double coverage_factor(const struct controller_state *c)
 {
 	struct estimate_sample s;
 
-	take_sample(c, &s);
+	coverage_sample(c, &s);
 	double factor = estimate_factor(&c->choice->fleet, &s);
 	free((void *)s.nodes);
 	return factor;

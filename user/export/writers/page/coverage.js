@@ -34,13 +34,19 @@ function coverageOf(app, prefix, heading) {
 	return parts;
 }
 
-// How two groups of nodes differ (user/fleet/contrast.c).
+// How two groups of nodes differ (user/fleet/controller/contrast.c).
 function coverageChange(app) {
 	const { notes } = app.original.meta, change = notes.find((n) => n.key === 'fleet-change'), methods = notes.filter((n) => n.key.startsWith('fleet-method/'));
 	const parts = change ? [element('p', '', change.text)] : [];
 	if (methods.length)
 		parts.push(element('h3', '', 'Change of self, with 95 % confidence over nodes'), coverageTable(methods.map((n) => [n.text, n.key.slice(13)])));
 	return parts;
+}
+
+// Methods of an estimate (user/fleet/controller/parts.c).
+function coverageMethods(app) {
+	const methods = app.original.meta.notes.filter((n) => n.key.startsWith('fleet-method/'));
+	return methods.length ? [element('h3', '', 'Self in all nodes that match, with 95 % confidence'), coverageTable(methods.map((n) => [n.text, n.key.slice(13)]))] : [];
 }
 
 function coverageSplits(app) {
@@ -55,7 +61,7 @@ function coverageSplits(app) {
 
 function fillCoverage(app) {
 	const value = (key) => (app.original.meta.notes.find((n) => n.key === key) || {}).value, isDiff = isComparison(app.original), panel = element('details', 'coverage');
-	const parts = isDiff ? [...coverageChange(app), ...coverageOf(app, 'before_', 'Before'), ...coverageOf(app, 'after_', 'After')] : [...coverageOf(app, ''), ...coverageSplits(app)];
+	const parts = isDiff ? [...coverageChange(app), ...coverageOf(app, 'before_', 'Before'), ...coverageOf(app, 'after_', 'After')] : [...coverageOf(app, ''), ...coverageMethods(app), ...coverageSplits(app)];
 	if (!parts.length)
 		return;
 	const summary = isDiff ? `Coverage: ${count(value('before_fleet-delivered') || 0)} nodes before, ${count(value('after_fleet-delivered') || 0)} after`
