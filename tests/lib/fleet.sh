@@ -36,6 +36,11 @@ make_keys() {
 	cp anna/keys nodes/keys
 }
 
+# expect_nodes NODE..: a census with a long --wait ends when these have answered, as if they had done so before.
+expect_nodes() {
+	printf '%s\n' "$@" >anna/census
+}
+
 # The processes that hold network namespaces, and those of links, by name; the daemons by node.
 declare -A NETWORKS LINKS DAEMONS
 

@@ -70,7 +70,7 @@ static void begin(struct world *w, enum fleet_want want, const char *selector)
 
 	*w = (struct world){
 		.now_ns = NS_PER_SEC,
-		.order = { .want = want, .hz = 99, .duration_s = 30, .answers_ms = 2000 }
+		.order = { .want = want, .hz = 99, .duration_s = 30, .answers_ms = 1000 }
 	};
 	strcpy(w->order.selector, selector);
 	assert_int_equal(key_new(w->private_key, public_key), 0);
@@ -187,12 +187,73 @@ static void a_node_that_the_census_lacks_is_stopped_and_does_not_count(void **st
 	answer(&w, "n4", "y", VERDICT_NO_MATCH);
 	struct controller_state s = step(&w, NS_PER_MS);
 	assert_int_equal(s.nodes->nodes.nr, 1);
-	assert_int_equal(s.nodes->late.all.nr, 2);
+	assert_int_equal(s.nodes->late.nr, 2);
 	assert_int_equal(w.nr_stops, 1);
 	assert_string_equal(w.stopped, "sysflame.v1.node.n3.get");
 	auto_free char *text = census_late_text(s.nodes);
 	assert_non_null(strstr(text, "2 nodes came too late for the census and took no part: n2, "
 				     "n3; "));
+	end(&w);
+}
+
+/* However long that takes. */
+static void the_census_goes_on_while_answers_arrive(void **state)
+{
+	struct world w;
+
+	begin(&w, WANT_SLICES, "");
+	for (u32 i = 0; i < 10; i++) {
+		auto_free char *name = xasprintf("n%u", i);
+		answer(&w, name, "x", VERDICT_ACCEPT);
+		assert_int_equal(step(&w, 900 * NS_PER_MS).phase, CONTROLLER_CENSUS);
+		answer(&w, name, "x", VERDICT_ACCEPT); /* once more: nothing new */
+	}
+	struct controller_state s = step(&w, 100 * NS_PER_MS);
+	assert_int_equal(s.phase, CONTROLLER_RECORDS);
+	assert_int_equal(s.nr_matched, 10);
+	end(&w);
+}
+
+static void the_census_ends_soon_after_the_last_node_that_was_seen_before(void **state)
+{
+	struct world w;
+
+	begin(&w, WANT_SLICES, "");
+	controller_take_seen(w.c, "n1");
+	controller_take_seen(w.c, "n2");
+	answer(&w, "n1", "x", VERDICT_ACCEPT);
+	answer(&w, "n3", "x", VERDICT_ACCEPT);
+	assert_int_equal(step(&w, 600 * NS_PER_MS).phase, CONTROLLER_CENSUS);
+	answer(&w, "n2", "y", VERDICT_NO_MATCH);
+	struct controller_state s = step(&w, 600 * NS_PER_MS);
+	assert_int_equal(s.phase, CONTROLLER_RECORDS);
+	auto_free char *silent = census_silent_text(s.census), *names = census_names(s.nodes);
+	assert_null(silent);
+	assert_string_equal(names, "n1\nn3\nn2\n");
+	end(&w);
+}
+
+static void an_answer_after_the_census_is_named(void **state)
+{
+	u8 census[FLEET_ID_LEN];
+	struct world w;
+
+	begin(&w, WANT_SLICES, "zone=x");
+	memcpy(census, w.id, sizeof(census));
+	answer(&w, "n1", "x", VERDICT_ACCEPT);
+	step(&w, NS_PER_SEC);
+	memcpy(w.id, census, sizeof(census));
+	answer(&w, "n1", "x", VERDICT_ACCEPT);
+	answer(&w, "n2", "x", VERDICT_ACCEPT);
+	answer(&w, "n3", "y", VERDICT_NO_MATCH);
+	const struct controller_state s = controller_view(w.c);
+	auto_free char *late = census_late_text(s.nodes), *names = census_names(s.nodes);
+	assert_string_equal(late, "1 node came too late for the census and took no part: n2; "
+				  "estimates lack them; the next request counts them");
+	assert_string_equal(names, "n1\nn2\n");
+	auto_free char *silent = census_unanswered_text(s.nodes);
+	assert_string_equal(silent, "1 node did not answer the request in time: n1; "
+				    "--wait waits longer");
 	end(&w);
 }
 
@@ -272,7 +333,7 @@ static void the_coverage_counts_nodes_that_lost_samples(void **state)
 				      node_of("traced", 700, 300), node_of("torn", 90, 10) };
 	struct gather_node *all[] = { &some[0], &some[1], &some[2], &some[3] };
 	struct gather census = { .asked_ms = 0 };
-	struct gather nodes = { .nodes = { .at = all, .nr = ARRAY_SIZE(all) } };
+	struct gather nodes = { .nodes = { .at = all, .nr = ARRAY_SIZE(all) }, .census = &census };
 	const struct controller_state s = { .census = &census, .nodes = &nodes };
 	static const char sentence[] = "nodes lost more than 1 % of their samples; most, 30.0 %, "
 				       "of traced, whose own profile has the reasons";
@@ -428,6 +489,9 @@ int main(void)
 		cmocka_unit_test(a_node_that_refuses_the_key_can_be_left_out_by_its_labels),
 		cmocka_unit_test(a_key_that_no_node_knows_fails_the_request),
 		cmocka_unit_test(a_node_that_the_census_lacks_is_stopped_and_does_not_count),
+		cmocka_unit_test(the_census_goes_on_while_answers_arrive),
+		cmocka_unit_test(the_census_ends_soon_after_the_last_node_that_was_seen_before),
+		cmocka_unit_test(an_answer_after_the_census_is_named),
 		cmocka_unit_test(a_node_that_is_overdue_is_asked_again),
 		cmocka_unit_test(who_stops_again_does_not_wait_for_the_missing),
 		cmocka_unit_test(the_coverage_counts_nodes_that_lost_samples),

@@ -239,7 +239,7 @@ struct asked {
 	struct controller *c; /* NULL: it has ended */
 	json_t *last;         /* its state when it ended */
 	char *note, *error;   /* owned; NULL */
-	bool is_stopping, has_asked_seen;
+	bool is_stopping;
 };
 
 struct fleet_requests {
@@ -311,6 +311,17 @@ static struct controller_host host_of(struct fleet_requests *all)
 					 .inbox = all->inbox };
 }
 
+/* Asks JetStream which nodes should answer. Those of the last census should, too. */
+static void expect_nodes(struct fleet_requests *all, struct controller *c)
+{
+	if (all->link)
+		link_ask_seen(all->link, "", false);
+	if (!all->census)
+		return;
+	vec_each(n, &controller_view(all->census).census->nodes)
+		controller_take_seen(c, (*n)->name);
+}
+
 static void begin_census(struct fleet_requests *all)
 {
 	struct controller_order o = { .want = WANT_CENSUS, .answers_ms = ANSWERS_MS };
@@ -319,13 +330,8 @@ static void begin_census(struct fleet_requests *all)
 	all->census_ns = time_mono_ns();
 	if (controller_start(&o, &all->host, &all->next_census))
 		log_error("fleet: the nodes cannot be asked who they are");
-}
-
-/* For the names of nodes that did not answer a census. */
-static void ask_seen(struct fleet_requests *all)
-{
-	if (all->link)
-		link_ask_seen(all->link, "", false);
+	else
+		expect_nodes(all, all->next_census);
 }
 
 static void step_census(struct fleet_requests *all)
@@ -344,7 +350,6 @@ static void step_census(struct fleet_requests *all)
 	controller_free(all->census);
 	all->census = take(all->next_census);
 	all->census_ms = time_wall_ns() / NS_PER_MS;
-	ask_seen(all);
 	all->sv->changed |= CHANGED_FLEET;
 }
 
@@ -459,6 +464,7 @@ int fleet_requests_start(struct fleet_requests *all, const struct controller_ord
 		asked_free(r);
 		return err;
 	}
+	expect_nodes(all, r->c);
 	auto_free char *text = audit_request_text(&r->order, who);
 	audit_publish(all->link, all->sv->o->asks->person, text);
 	*id = r->id = ++all->last_id;
@@ -499,8 +505,8 @@ static void take_seen(struct fleet_requests *all, const struct link_event *e)
 		all->sv->changed |= CHANGED_FLEET;
 		return;
 	}
-	if (all->census)
-		controller_take_seen(all->census, e->subject);
+	if (all->next_census ?: all->census)
+		controller_take_seen(all->next_census ?: all->census, e->subject);
 	vec_each(r, &all->list)
 		if ((*r)->c)
 			controller_take_seen((*r)->c, e->subject);
@@ -540,12 +546,7 @@ void fleet_requests_tick(struct fleet_requests *all)
 		if (!r->c)
 			continue;
 		controller_step(r->c);
-		enum controller_phase phase = controller_view(r->c).phase;
-		if (phase != CONTROLLER_CENSUS && !r->has_asked_seen) {
-			r->has_asked_seen = true;
-			ask_seen(all);
-		}
-		if (phase == CONTROLLER_ENDED)
+		if (controller_view(r->c).phase == CONTROLLER_ENDED)
 			end_request(r);
 	}
 }

@@ -86,7 +86,7 @@ static struct holders count_holders(struct requests *a, const struct fleet_polic
 	}
 	auto_free char *names = node_names_text(&others);
 	log_info("%zu of %zu nodes that answer hold this policy", held.nr, held.nr_answered);
-	if (others.all.nr)
+	if (others.nr)
 		log_warn("without it: %s; they do not take the key for an operator's: see their "
 			 "logs",
 			 names);

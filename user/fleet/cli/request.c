@@ -17,6 +17,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/outfile.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "base/utf8.h"
@@ -29,6 +30,7 @@
 
 #define CONNECT_NS  (10 * NS_PER_SEC)
 #define POLL_MS     20
+#define KNOWN_MAX   (8u << 20)
 #define REASONS_MAX 20 /* lines */
 
 /* A signal handler takes no argument of ours. */
@@ -192,6 +194,7 @@ static int connect_http(struct requests *a)
 {
 	auto_str struct str why = { 0 };
 	struct http_entries nodes = { 0 };
+	struct str names = { 0 };
 	u32 wait_s = a->o->wait_s < 1 ? 1 : (u32)a->o->wait_s;
 
 	if (http_file_read(a->o->http, &nodes, &why)) {
@@ -199,6 +202,9 @@ static int connect_http(struct requests *a)
 		return EXIT_USAGE;
 	}
 	warn_of_plain(&nodes);
+	vec_each(e, &nodes.all)
+		str_addf(&names, "%s\n", e->name);
+	a->known = str_take(&names);
 	int err = http_fleet_start(&nodes, wait_s, &a->http);
 	http_entries_wipe(&nodes);
 	if (err) {
@@ -241,6 +247,20 @@ static void report(void *ctx, const char *text)
 		log_info("%s", text);
 }
 
+static char *known_path(const struct requests *a)
+{
+	return xasprintf("%s/census", a->o->dir);
+}
+
+/* Of the last census by this folder. Without them each census waits longer. */
+static void read_known(struct requests *a)
+{
+	auto_free char *path = known_path(a);
+	size_t len;
+
+	file_read(path, KNOWN_MAX, &a->known, &len);
+}
+
 int requests_begin(struct requests *a, const struct connection_options *o, struct workers *w)
 {
 	u8 random[FLEET_ID_LEN], public_key[FLEET_KEY_LEN];
@@ -279,11 +299,39 @@ int requests_begin(struct requests *a, const struct connection_options *o, struc
 	snprintf(a->owner, sizeof(a->owner), "_INBOX.%s", owner);
 	snprintf(a->inbox, sizeof(a->inbox), "_INBOX.%s.%s", owner, text);
 	audit_person(o->dir, a->person);
+	read_known(a);
 	return connect_link(a);
+}
+
+static void write_known(struct requests *a)
+{
+	const struct controller_state s = controller_view(a->controllers[0]);
+	auto_free char *path = known_path(a);
+	struct outfile *f;
+
+	if (s.error || s.phase <= CONTROLLER_CENSUS)
+		return;
+	free(a->known);
+	a->known = census_names(s.nodes);
+	if (!outfile_open(path, false, &f)) {
+		fputs(a->known, f->f);
+		outfile_commit(f, NULL);
+	}
+}
+
+static void expect_known(const struct requests *a, struct controller *c)
+{
+	auto_free char *copy = xstrdup(a->known ?: "");
+	char *rest = copy, *name;
+
+	while ((name = strsep(&rest, "\n")))
+		controller_take_seen(c, name);
 }
 
 void requests_drop(struct requests *a)
 {
+	if (a->nr && !a->http)
+		write_known(a);
 	for (u32 i = 0; i < a->nr; i++)
 		controller_free(a->controllers[i]);
 	a->nr = 0;
@@ -296,6 +344,7 @@ void requests_end(struct requests *a)
 	http_fleet_free(a->http);
 	free(a->why);
 	free(a->asked);
+	free(a->known);
 	explicit_bzero(a->private_key, sizeof(a->private_key));
 }
 
@@ -362,17 +411,16 @@ int requests_add(struct requests *a, const struct controller_order *o)
 	}
 	if (o->want != WANT_CENSUS)
 		publish_asked(a, audit_request_text(o, NULL));
-	a->nr++;
+	expect_known(a, a->controllers[a->nr++]);
 	return 0;
 }
 
-static void log_unanswered(const struct controller_state *s)
+/* Takes the sentence over. */
+static void warn(char *text)
 {
-	size_t heard = s->nodes->nodes.nr;
-
-	if (heard < s->nr_chosen)
-		log_warn("%zu node%s did not answer the request in time; --wait waits longer",
-			 s->nr_chosen - heard, plural(s->nr_chosen - heard));
+	if (text)
+		log_warn("%s", text);
+	free(text);
 }
 
 static bool have_reached(const struct requests *a, enum controller_phase phase)
@@ -389,11 +437,10 @@ static void add_silent(struct requests *a, const char *node, u64 at_ms)
 		controller_take_seen(a->controllers[i], node);
 }
 
-/* Right after the census: nodes that start later are not missed. The answer arrives meanwhile. */
+/* The answer arrives during the census, or later. */
 static void ask_silent(struct requests *a)
 {
-	if (!a->names_silent || a->has_asked_silent || a->http ||
-	    !have_reached(a, CONTROLLER_CHOICE))
+	if (!a->names_silent || a->has_asked_silent || a->http)
 		return;
 	a->has_asked_silent = true;
 	a->seen = add_silent;
@@ -403,13 +450,9 @@ static void ask_silent(struct requests *a)
 
 void requests_log_silent(struct requests *a)
 {
-	if (!a->has_asked_silent)
-		return;
-	if (!await_kept(a))
+	if (a->has_asked_silent && !await_kept(a))
 		log_debug("fleet: nodes that did not answer are unknown: %s", a->why);
-	auto_free char *text = census_silent_text(controller_view(a->controllers[0]).census);
-	if (text)
-		log_warn("%s", text);
+	warn(census_silent_text(controller_view(a->controllers[0]).census));
 	a->has_asked_silent = false;
 }
 
@@ -421,7 +464,7 @@ static int status_of(struct requests *a)
 		if (!s.error)
 			continue;
 		requests_log_reasons(s.nodes);
-		log_unanswered(&s);
+		warn(census_unanswered_text(s.nodes));
 		requests_log_silent(a);
 		log_error("fleet: %s", s.error);
 		return s.is_usage ? EXIT_USAGE : EXIT_FAILED;
@@ -495,7 +538,7 @@ void requests_log_coverage(const struct controller *c)
 	log_info("%zu node%s answered, %zu match, %zu accepted, %zu delivered", s.nr_census,
 		 plural(s.nr_census), s.nr_matched, heard - refused,
 		 gather_count(s.nodes, GATHER_DELIVERED));
-	log_unanswered(&s);
+	warn(census_unanswered_text(s.nodes));
 	if (!s.is_estimate)
 		return;
 	struct estimate e = coverage_estimate(&s);

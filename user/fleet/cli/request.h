@@ -23,7 +23,8 @@ struct connection_options {
 	{ 0, "nats", OPT_STRING, &(o)->url, "URL", "nats://HOST:PORT,.. or tls://.." },             \
 		{ 0, "fleet-dir", OPT_STRING, &(o)->dir, "DIR", "the folder with the file `key`" }, \
 	{                                                                                           \
-		0, "wait", OPT_DOUBLE, &(o)->wait_s, "S", "wait up to S seconds for answers (2)"    \
+		0, "wait", OPT_DOUBLE, &(o)->wait_s, "S",                                           \
+			"wait S seconds after the last answer (2)"                                  \
 	}
 
 /* Of those that also ask without NATS. */
@@ -57,6 +58,7 @@ struct requests {
 	bool has_asked_silent;
 	char person[AUDIT_NAME];
 	char *asked; /* the last request as a sentence for the audit stream; owned */
+	char *known; /* names of nodes that should answer a census, a line each; owned; NULL */
 	char inbox[64];
 	u8 private_key[FLEET_KEY_LEN];
 	struct controller_host host;
@@ -105,7 +107,7 @@ void requests_log_coverage(const struct controller *c);
 /* EXIT_FAILED if later waves did not start, EXIT_MISSING if a node that was chosen is missing. */
 int requests_coverage_status(const struct requests *a);
 
-/* Logs nodes that JetStream has seen in the last 90 s and that did not answer the census. */
+/* Logs nodes that were seen before and that did not answer the census. */
 void requests_log_silent(struct requests *a);
 
 /* Reads the merged profile. Returns an exit status. */

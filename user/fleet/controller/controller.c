@@ -24,7 +24,7 @@
 #include "fleet/wire/policy.h"
 #include "fleet/wire/selector.h"
 
-#define SILENCE_NS (500 * NS_PER_MS) /* nobody has answered for so long: all have */
+#define SILENCE_NS (500 * NS_PER_MS) /* those seen before have answered: there may be others */
 #define ALIVE_NS   (15 * NS_PER_SEC)
 #define REMIND_NS  (5 * NS_PER_SEC)
 #define KEEP_NODES 200 /* samples of more nodes lose the label of their node */
@@ -374,21 +374,26 @@ static bool is_last_wave(const struct controller *c)
 	return c->wave + 1 >= c->choice.nr_waves;
 }
 
-/* Nobody answers any more. */
+/* Nobody has answered for so long as people want to wait. */
 static bool is_silent(const struct controller *c)
 {
-	u64 most_ns = c->order.answers_ms * NS_PER_MS;
-
-	return since(c) >= most_ns || (c->nr_heard && c->now_ns - c->heard_ns >= SILENCE_NS);
+	return c->now_ns - c->heard_ns >= c->order.answers_ms * NS_PER_MS;
 }
 
-static void begin_fetching(struct controller *c)
+static bool census_has_ended(const struct controller *c)
+{
+	return is_silent(c) ||
+	       (c->now_ns - c->heard_ns >= SILENCE_NS && census_is_complete(&c->census));
+}
+
+static void begin_merging(struct controller *c)
 {
 	auto_free char *late = census_late_text(&c->nodes);
 
+	gather_give_up(&c->nodes);
 	if (late)
 		report(c, "%s", late);
-	enter(c, CONTROLLER_FETCHES);
+	enter(c, CONTROLLER_MERGES);
 }
 
 static void stop_waves(struct controller *c, char *why)
@@ -397,7 +402,7 @@ static void stop_waves(struct controller *c, char *why)
 	report(c, "%s", why);
 	choice_end(&c->choice, c->wave);
 	settle(c);
-	begin_fetching(c);
+	enter(c, CONTROLLER_FETCHES);
 }
 
 /* The nodes so far are no reason to spare the others. */
@@ -455,7 +460,7 @@ static bool wave_has_ended(struct controller *c)
 	bool all = c->nodes.nodes.nr >= nr_asked(c);
 
 	/* While answers may come, one that works ends nothing. */
-	if (!all && since(c) < c->order.answers_ms * NS_PER_MS)
+	if (!all && !is_silent(c))
 		return false;
 	return !gather_count(&c->nodes, GATHER_WORKS) ||
 	       (since(c) >= wave_length_ns(c) + CONTROLLER_SETTLE_S * NS_PER_SEC && is_stuck(c));
@@ -484,7 +489,7 @@ static void step_wave(struct controller *c)
 	if (!wave_has_ended(c))
 		return;
 	if (is_last_wave(c) || c->is_stopping)
-		begin_fetching(c);
+		enter(c, CONTROLLER_FETCHES);
 	else
 		enter(c, CONTROLLER_WATCHES);
 }
@@ -493,8 +498,7 @@ static void step_fetch(struct controller *c)
 {
 	if (gather_count(&c->nodes, GATHER_READY) && !is_stuck(c))
 		return;
-	gather_give_up(&c->nodes);
-	enter(c, CONTROLLER_MERGES);
+	begin_merging(c);
 }
 
 static void step_merge(struct controller *c)
@@ -547,10 +551,9 @@ void controller_stop(struct controller *c)
 	if (c->phase <= CONTROLLER_WATCHES && !is_again) {
 		stop_recordings(c);
 	} else if (c->phase <= CONTROLLER_WATCHES) {
-		begin_fetching(c);
+		enter(c, CONTROLLER_FETCHES);
 	} else if (c->phase == CONTROLLER_FETCHES && is_again) {
-		gather_give_up(&c->nodes);
-		enter(c, CONTROLLER_MERGES);
+		begin_merging(c);
 	}
 }
 
@@ -578,15 +581,14 @@ void controller_message(struct controller *c, const char *subject, const void *b
 
 void controller_take_seen(struct controller *c, const char *node)
 {
-	if (c->phase != CONTROLLER_CENSUS)
-		gather_take_seen(&c->census, node);
+	gather_take_seen(&c->census, node);
 }
 
 static void step_phase(struct controller *c)
 {
 	switch (c->phase) {
 	case CONTROLLER_CENSUS:
-		if (is_silent(c))
+		if (census_has_ended(c))
 			end_census(c);
 		break;
 	case CONTROLLER_RECORDS:

@@ -158,8 +158,6 @@ static void add_unlike(struct notes *n, const struct controller_state *c)
 /* The sentence of the first node with that verdict stands for all. */
 static void add_reasons(struct notes *n, const struct controller_state *c)
 {
-	size_t heard = c->nodes->nodes.nr;
-
 	for (int v = VERDICT_BUDGET; v < NR_VERDICTS; v++) {
 		auto_free char *key = xasprintf(NOTE_INCOMPLETE "fleet-%d", v);
 		const char *why = NULL;
@@ -175,27 +173,23 @@ static void add_reasons(struct notes *n, const struct controller_state *c)
 		if (nr)
 			add(n, key, text, nr);
 	}
-	if (heard < c->nr_chosen)
-		add(n, NOTE_INCOMPLETE "fleet-silent", "nodes left out: they did not answer",
-		    c->nr_chosen - heard);
+}
+
+/* A note has its number apart. Takes the sentence over. */
+static void add_named(struct notes *n, const char *key, char *text)
+{
+	if (text)
+		add(n, key, strchr(text, ' ') + 1, strtoull(text, NULL, 10));
+	free(text);
 }
 
 /* Nodes that could not take part. */
 static void add_others(struct notes *n, const struct gather *census, const struct gather *nodes)
 {
-	auto_free char *foreign = census_foreign_text(census);
-	auto_free char *silent = census_silent_text(census);
-	auto_free char *late = census_late_text(nodes);
-
-	/* A note has its number apart. */
-	if (foreign)
-		add(n, NOTE_INCOMPLETE "fleet-foreign", strchr(foreign, ' ') + 1,
-		    census->foreign.all.nr);
-	if (silent)
-		add(n, NOTE_INCOMPLETE "fleet-gone", strchr(silent, ' ') + 1,
-		    census->silent.all.nr);
-	if (late)
-		add(n, NOTE_INCOMPLETE "fleet-late", strchr(late, ' ') + 1, nodes->late.all.nr);
+	add_named(n, NOTE_INCOMPLETE "fleet-silent", census_unanswered_text(nodes));
+	add_named(n, NOTE_INCOMPLETE "fleet-foreign", census_foreign_text(census));
+	add_named(n, NOTE_INCOMPLETE "fleet-gone", census_silent_text(census));
+	add_named(n, NOTE_INCOMPLETE "fleet-late", census_late_text(nodes));
 }
 
 static double lost_percent(const struct gather_node *node)

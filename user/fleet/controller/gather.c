@@ -61,12 +61,11 @@ static const char *inbox_answerer(const char *inbox, const char *subject)
 /* "N nodes WHAT: NAMES; CONSEQUENCE". NULL without nodes. */
 static char *sentence(const struct node_names *n, const char *what, const char *consequence)
 {
-	size_t nr = n->all.nr;
 	auto_free char *names = node_names_text(n);
 
-	return nr ? xasprintf("%zu %s %s: %s; %s", nr, nr == 1 ? "node" : "nodes", what, names,
-			      consequence)
-		  : NULL;
+	return n->nr ? xasprintf("%zu node%s %s: %s; %s", n->nr, plural(n->nr), what, names,
+				 consequence)
+		     : NULL;
 }
 
 char *census_foreign_text(const struct gather *census)
@@ -76,16 +75,10 @@ char *census_foreign_text(const struct gather *census)
 			"update sysflame there, or here");
 }
 
-char *census_silent_text(const struct gather *census)
-{
-	return sentence(&census->silent, "seen in the last 90 s did not answer",
-			"sysflame fleet ls lists them");
-}
-
 char *census_late_text(const struct gather *nodes)
 {
 	return sentence(&nodes->late, "came too late for the census and took no part",
-			"the next request counts them");
+			"estimates lack them; the next request counts them");
 }
 
 void census_text_report(const struct gather *census, void (*report)(void *ctx, const char *text),
@@ -97,37 +90,53 @@ void census_text_report(const struct gather *census, void (*report)(void *ctx, c
 		report(ctx, foreign);
 }
 
+struct node_name {
+	UT_hash_handle hh;
+	char name[];
+};
+
 bool node_names_have(const struct node_names *n, const char *name)
 {
-	vec_each(one, &n->all)
-		if (!strcmp(*one, name))
-			return true;
-	return false;
+	struct node_name *found;
+
+	HASH_FIND_STR(n->all, name, found);
+	return found;
 }
 
 void node_names_add(struct node_names *n, const char *name)
 {
-	if (n->all.nr < NODE_NAMES_MAX && !node_names_have(n, name))
-		vec_push(&n->all, xstrdup(name));
+	size_t size = strlen(name) + 1;
+
+	if (n->nr == GATHER_NODES_MAX || node_names_have(n, name))
+		return;
+	struct node_name *one = xcalloc(1, sizeof(*one) + size);
+	memcpy(one->name, name, size);
+	HASH_ADD_STR(n->all, name, one);
+	n->nr++;
 }
 
 char *node_names_text(const struct node_names *n)
 {
 	struct str s = { 0 };
+	size_t nr = 0;
 
 	str_add(&s, "");
-	for (size_t i = 0; i < n->all.nr && i < NODE_NAMES_SHOWN; i++)
-		str_addf(&s, "%s%s", i ? ", " : "", n->all.at[i]);
-	if (n->all.nr > NODE_NAMES_SHOWN)
-		str_addf(&s, " and %zu more", n->all.nr - NODE_NAMES_SHOWN);
+	for (const struct node_name *one = n->all; one && nr < NODE_NAMES_SHOWN; one = one->hh.next)
+		str_addf(&s, "%s%s", nr++ ? ", " : "", one->name);
+	if (n->nr > nr)
+		str_addf(&s, " and %zu more", n->nr - nr);
 	return str_take(&s);
 }
 
 void node_names_fini(struct node_names *n)
 {
-	vec_each(one, &n->all)
-		free(*one);
-	vec_fini(&n->all);
+	struct node_name *one, *next;
+
+	HASH_ITER(hh, n->all, one, next) {
+		HASH_DEL(n->all, one);
+		free(one);
+	}
+	n->nr = 0;
 }
 
 struct gather_names {
@@ -209,7 +218,7 @@ void gather_fini(struct gather *g)
 	}
 	pulls_fini(&g->pulls);
 	node_names_fini(&g->foreign);
-	node_names_fini(&g->silent);
+	node_names_fini(&g->seen);
 	node_names_fini(&g->late);
 	vec_each(n, &g->nodes)
 		node_free(*n);
@@ -266,12 +275,64 @@ static u64 busy_of(const struct gather *g, const struct fleet_answer *a)
 }
 
 /* Its refusal counts. */
-static bool is_chosen(const struct gather *g, const struct fleet_answer *a)
+static bool is_chosen(const struct gather *g, const char *name, u64 busy_ppm)
 {
 	struct sampling all_waves = g->sampling;
 
 	all_waves.from_rank = 0;
-	return sampling_takes(&all_waves, a->node, busy_of(g, a));
+	return sampling_takes(&all_waves, name, busy_ppm);
+}
+
+static bool is_silent(const struct gather *census, const char *name)
+{
+	return !gather_find(census, name) && !node_names_have(&census->foreign, name);
+}
+
+char *census_silent_text(const struct gather *census)
+{
+	struct node_names silent = { 0 };
+
+	for (const struct node_name *n = census->seen.all; n; n = n->hh.next)
+		if (is_silent(census, n->name))
+			node_names_add(&silent, n->name);
+	char *text = sentence(&silent, "seen before did not answer",
+			      "estimates may lack them; sysflame fleet ls lists them");
+	node_names_fini(&silent);
+	return text;
+}
+
+bool census_is_complete(const struct gather *census)
+{
+	for (const struct node_name *n = census->seen.all; n; n = n->hh.next)
+		if (is_silent(census, n->name))
+			return false;
+	return census->seen.nr;
+}
+
+char *census_unanswered_text(const struct gather *nodes)
+{
+	struct node_names silent = { 0 };
+
+	vec_each(n, &nodes->census->nodes)
+		if ((*n)->verdict != VERDICT_NO_MATCH && !gather_find(nodes, (*n)->name) &&
+		    is_chosen(nodes, (*n)->name, (*n)->busy_ppm))
+			node_names_add(&silent, (*n)->name);
+	char *text = sentence(&silent, "did not answer the request in time", "--wait waits longer");
+	node_names_fini(&silent);
+	return text;
+}
+
+char *census_names(const struct gather *nodes)
+{
+	struct str s = { 0 };
+
+	str_add(&s, "");
+	vec_each(n, &nodes->census->nodes)
+		str_addf(&s, "%s\n", (*n)->name);
+	for (const struct node_name *n = nodes->late.all; n; n = n->hh.next)
+		if (!gather_find(nodes->census, n->name))
+			str_addf(&s, "%s\n", n->name);
+	return str_take(&s);
 }
 
 /* Samples and coverage are shown by this label. Without it an answer says less, and no lie. */
@@ -290,7 +351,9 @@ static enum verdict verdict_of(const struct gather *g, const struct fleet_answer
 
 	if (!a->verdict || !g->selector || selector_parse(g->selector, &s, &why))
 		return a->verdict;
-	return selector_admits(&s, a->labels) && is_chosen(g, a) ? a->verdict : VERDICT_NO_MATCH;
+	return selector_admits(&s, a->labels) && is_chosen(g, a->node, busy_of(g, a))
+		       ? a->verdict
+		       : VERDICT_NO_MATCH;
 }
 
 /* To this node alone. */
@@ -320,15 +383,26 @@ static void leave_out(struct gather *g, const struct fleet_answer *a)
 		control_node(g, a->node, MESSAGE_STOP, a->id);
 }
 
+/* To the census, after its end. */
+static void take_late(struct gather *g, const struct fleet_answer *a)
+{
+	if (!gather_find(g->census, a->node) && verdict_of(g, a) != VERDICT_NO_MATCH)
+		node_names_add(&g->late, a->node);
+}
+
 static void take_answer(struct gather *g, const struct fleet_answer *a)
 {
 	struct gather_node *n = gather_find(g, a->node);
+	struct gather_node *known = g->census ? gather_find(g->census, a->node) : NULL;
 	enum verdict verdict = verdict_of(g, a);
 
-	g->nr_answers++;
 	if (n) {
 		g->nr_twins += n->instance != a->instance;
 		return;
+	}
+	if (known && !known->has_answered) {
+		known->has_answered = true;
+		g->nr_answers++;
 	}
 	if (g->nodes.nr >= GATHER_NODES_MAX || (g->skips_others && verdict == VERDICT_NO_MATCH))
 		return;
@@ -337,6 +411,7 @@ static void take_answer(struct gather *g, const struct fleet_answer *a)
 		return;
 	}
 	n = add(g, a->node);
+	g->nr_answers++;
 	n->instance = a->instance;
 	n->verdict = verdict;
 	n->nr_cpus = a->nr_cpus;
@@ -360,7 +435,7 @@ static void take_done(struct gather *g, const struct fleet_done *d, const void *
 
 	if (!n || n->instance != d->instance)
 		return;
-	g->nr_answers++;
+	g->nr_answers += n->state == GATHER_WORKS || d->nr_died > n->nr_died;
 	n->nr_died = d->nr_died > n->nr_died ? d->nr_died : n->nr_died;
 	if (n->state != GATHER_WORKS)
 		return;
@@ -391,6 +466,9 @@ void gather_take_direct(struct gather *g, const struct fleet_message *m, const v
 {
 	if (m->kind == MESSAGE_ANSWER && !memcmp(m->answer.id, g->id, sizeof(g->id)))
 		take_answer(g, &m->answer);
+	else if (m->kind == MESSAGE_ANSWER && g->census &&
+		 !memcmp(m->answer.id, g->census->id, sizeof(g->id)))
+		take_late(g, &m->answer);
 	else if (m->kind == MESSAGE_DONE && !memcmp(m->done.id, g->id, sizeof(g->id)))
 		take_done(g, &m->done, result);
 }
@@ -433,9 +511,8 @@ void gather_take_foreign(struct gather *g, const char *subject)
 
 void gather_take_seen(struct gather *g, const char *name)
 {
-	if (node_name_is_valid(name) && !gather_find(g, name) &&
-	    !node_names_have(&g->foreign, name))
-		node_names_add(&g->silent, name);
+	if (node_name_is_valid(name))
+		node_names_add(&g->seen, name);
 }
 
 void gather_tick(struct gather *g, u64 now_ns)

@@ -9,12 +9,13 @@
 #include "base/vec.h"
 #include "fleet/controller/pull.h"
 
-#define NODE_NAMES_MAX   1000 /* more do not count */
+#define GATHER_NODES_MAX 100000
 #define NODE_NAMES_SHOWN 10
 
-/* Names of nodes, for sentences on them; each counts once. */
+/* Names of nodes; each counts once. */
 struct node_names {
-	VEC(char *) all; /* owned */
+	struct node_name *all; /* owned */
+	size_t nr;
 };
 
 void node_names_add(struct node_names *n, const char *name);
@@ -23,8 +24,6 @@ bool node_names_have(const struct node_names *n, const char *name);
 /* "n1, n2 and 3 more"; the caller frees it. */
 char *node_names_text(const struct node_names *n);
 void node_names_fini(struct node_names *n);
-
-#define GATHER_NODES_MAX 100000
 
 enum gather_state {
 	GATHER_REFUSED, /* its verdict says why */
@@ -46,6 +45,7 @@ struct gather_node {
 	enum gather_state state;
 	enum verdict verdict;
 	u32 nr_cpus, nr_jvms, nr_died;
+	bool has_answered; /* of a census: the request, too */
 	u64 busy_ppm, policy_ms, samples, lost, profile, covered_ms;
 	struct pull pull; /* of its result */
 };
@@ -73,11 +73,11 @@ struct gather {
 	size_t nr_in[NR_GATHER_STATES];
 	struct gather_names *names;
 	struct node_names foreign; /* nodes of another version of the protocol: they are left out */
-	struct node_names silent;  /* gather_take_seen: they did not answer */
+	struct node_names seen;    /* gather_take_seen: they should answer */
 	struct node_names late;    /* nodes that the census does not count: they are stopped */
 	u32 nr_twins;              /* answers of a second node of the same name */
 	u32 nr_strange;            /* messages to the subject, or with the label, of another node */
-	u64 nr_answers;            /* of any kind, for those who wait until all is silent */
+	u64 nr_answers;            /* that say something new, for those who wait for silence */
 };
 
 void gather_init(struct gather *g, const struct gather_host *host, const u8 *id, const u8 *secret,
@@ -96,7 +96,7 @@ void gather_take_direct(struct gather *g, const struct fleet_message *m, const v
 /* A message of another version of the protocol. */
 void gather_take_foreign(struct gather *g, const char *subject);
 
-/* A node that was seen lately. It is one of the silent, unless it has answered. */
+/* A node that was seen before. It is one of the silent, unless it answers. */
 void gather_take_seen(struct gather *g, const char *name);
 
 /* Asks for chunks, and again for those that did not arrive. */
@@ -129,8 +129,17 @@ void gather_give_up(struct gather *g);
  */
 char *census_foreign_text(const struct gather *census);
 
-/* The same for nodes that JetStream has seen lately and that did not answer. */
+/* The same for nodes that were seen before and did not answer. */
 char *census_silent_text(const struct gather *census);
+
+/* Nodes were seen before, and all of them have answered. */
+bool census_is_complete(const struct gather *census);
+
+/* The same for nodes that were chosen and did not answer the request. */
+char *census_unanswered_text(const struct gather *nodes);
+
+/* Names of nodes that answered the census of a request, also of late ones, a line each. */
+char *census_names(const struct gather *nodes);
 
 /* The same for nodes of a request that its census does not count. */
 char *census_late_text(const struct gather *nodes);
