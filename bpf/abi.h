@@ -183,8 +183,8 @@ struct process_record {
 	struct task_id task;
 	__u64 time_ns;
 	char comm[ABI_COMM_LEN];
-	__u32 uid; /* RECORD_FORK, RECORD_EXEC: its real user */
-	__u32 pad;
+	__u32 uid;    /* RECORD_FORK, RECORD_EXEC: its real user */
+	__u32 signal; /* RECORD_EXIT: that ended it; 0: none */
 };
 _Static_assert(sizeof(struct process_record) == 56, "process_record is part of the record ABI");
 

@@ -7,6 +7,17 @@
 #include "records.h"
 #include "task.h"
 
+#define SIGNAL_GROUP_EXIT 0x4 /* include/linux/sched/signal.h: all threads must end */
+
+/* As wait_task_zombie (kernel/exit.c) reports it; bit 7 says that it dumped core. */
+static __always_inline u32 ending_signal(struct task_struct *task)
+{
+	struct signal_struct *signal = task->signal;
+	int status = signal->flags & SIGNAL_GROUP_EXIT ? signal->group_exit_code : task->exit_code;
+
+	return status & 0x7f;
+}
+
 /* `parent` is NULL unless kind is RECORD_FORK. */
 static __always_inline void send_process(u32 kind, struct task_struct *task,
 					 struct task_struct *parent)
@@ -22,6 +33,7 @@ static __always_inline void send_process(u32 kind, struct task_struct *task,
 	r->task = task_id_of(task);
 	r->time_ns = bpf_ktime_get_ns();
 	r->uid = (u32)bpf_get_current_uid_gid(); /* at a fork the parent's, which the child has */
+	r->signal = kind == RECORD_EXIT ? ending_signal(task) : 0;
 	BPF_CORE_READ_STR_INTO(&r->comm, task, comm);
 	bpf_ringbuf_submit(r, records_flags());
 }
@@ -64,8 +76,6 @@ int BPF_PROG(proc_exec, struct task_struct *task)
 	send_process(RECORD_EXEC, task, NULL);
 	return 0;
 }
-
-#define SIGNAL_GROUP_EXIT 0x4 /* include/linux/sched/signal.h: all threads must end */
 
 /* Before Linux 5.17 the field had another name. */
 struct signal_struct___exit {

@@ -12,6 +12,7 @@
 #include "fleet/controller/coverage.h"
 #include "fleet/controller/gather.h"
 #include "fleet/wire/key.h"
+#include "fleet/wire/selector.h"
 
 #define INBOX "_INBOX.o.x"
 
@@ -22,7 +23,8 @@ struct world {
 	struct controller *c;
 	u64 now_ns;
 	u8 private_key[FLEET_KEY_LEN];
-	u8 id[FLEET_ID_LEN]; /* of the last request */
+	u8 id[FLEET_ID_LEN];          /* of the last request */
+	struct fleet_request request; /* the last one */
 	u32 nr_stops, nr_alives;
 	char stopped[128], kept[128]; /* subjects of the last STOP and ALIVE */
 };
@@ -52,6 +54,7 @@ static void publish(void *ctx, const char *subject, const char *reply, const voi
 	if (m.kind == MESSAGE_SIGNED) {
 		assert_int_equal(request_decode(m.sealed.request, m.sealed.len, &r), 0);
 		memcpy(w->id, r.id, FLEET_ID_LEN);
+		w->request = r;
 	}
 	if (m.kind == MESSAGE_STOP) {
 		w->nr_stops++;
@@ -318,6 +321,91 @@ static void who_stops_again_does_not_wait_for_the_missing(void **state)
 	end(&w);
 }
 
+/* A recording of all of `nr` nodes in waves; the first one has begun. */
+static void record_in_waves(struct world *w, u32 nr)
+{
+	begin(w, WANT_RECORDING, "");
+	end(w);
+	w->order.has_waves = w->order.is_confirmed = true;
+	assert_int_equal(controller_start(&w->order, &w->host, &w->c), 0);
+	for (u32 i = 0; i < nr; i++) {
+		auto_free char *name = xasprintf("n%u", i);
+		answer(w, name, "x", VERDICT_ACCEPT);
+	}
+	step(w, NS_PER_SEC);
+}
+
+/* The nodes of the wave record; the first ones fail, or one of their JVMs crashes. */
+static struct controller_state wave(struct world *w, u32 nr_fail, u32 nr_died)
+{
+	u32 nr = 0;
+
+	for (u32 i = 0; i < 1000; i++) {
+		struct fleet_message m = { .kind = MESSAGE_DONE };
+		snprintf(m.done.node, sizeof(m.done.node), "n%u", i);
+		if (!sampling_takes(&w->request.sampling, m.done.node, 0))
+			continue;
+		answer(w, m.done.node, "x", VERDICT_ACCEPT);
+		memcpy(m.done.id, w->id, sizeof(m.done.id));
+		m.done.verdict = nr++ < nr_fail ? VERDICT_FAILED : VERDICT_ACCEPT;
+		m.done.size = m.done.verdict ? 0 : 10;
+		m.done.nr_died = nr_died;
+		nr_died = 0;
+		bring(w, m.done.node, &m);
+	}
+	step(w, NS_PER_MS);
+	return step(w, NS_PER_MS);
+}
+
+static void one_failure_of_the_first_node_is_no_evidence(void **state)
+{
+	struct controller_state s;
+	struct world w;
+
+	record_in_waves(&w, 20);
+	s = wave(&w, 1, 0);
+	assert_null(s.stopped);
+	assert_int_equal(s.nr_waves, 3);
+	s = wave(&w, 0, 0); /* the second node */
+	assert_int_equal(s.nodes->nodes.nr, 2);
+	assert_null(s.stopped);
+	s = wave(&w, 0, 0);
+	assert_int_equal(s.nodes->nodes.nr, 20);
+	assert_int_equal(s.nr_chosen, 20);
+	end(&w);
+	record_in_waves(&w, 20);
+	wave(&w, 1, 0);
+	s = wave(&w, 1, 0);
+	assert_string_equal(s.stopped, "2 of 2 nodes failed: no further wave was started");
+	assert_int_equal(s.nr_chosen, 2);
+	end(&w);
+}
+
+/* At 2 % for each node: 2 or more of 11 by 2.0 %, 3 or more by 0.1 %. */
+static void improbable_failures_end_the_recording(void **state)
+{
+	struct world w;
+
+	for (u32 failed = 2; failed <= 3; failed++) {
+		record_in_waves(&w, 1000);
+		wave(&w, 0, 0);
+		struct controller_state s = wave(&w, failed, 0);
+		assert_int_equal(s.nodes->nodes.nr, 11);
+		assert_int_equal(!!s.stopped, failed == 3);
+		end(&w);
+	}
+}
+
+static void a_jvm_that_crashed_ends_the_recording(void **state)
+{
+	struct world w;
+
+	record_in_waves(&w, 20);
+	struct controller_state s = wave(&w, 0, 1);
+	assert_string_equal(s.stopped, "1 sampled JVM crashed: no further wave was started");
+	end(&w);
+}
+
 static struct gather_node node_of(const char *name, u64 samples, u64 lost)
 {
 	struct gather_node n = { .state = GATHER_DELIVERED, .samples = samples, .lost = lost };
@@ -494,6 +582,9 @@ int main(void)
 		cmocka_unit_test(an_answer_after_the_census_is_named),
 		cmocka_unit_test(a_node_that_is_overdue_is_asked_again),
 		cmocka_unit_test(who_stops_again_does_not_wait_for_the_missing),
+		cmocka_unit_test(one_failure_of_the_first_node_is_no_evidence),
+		cmocka_unit_test(improbable_failures_end_the_recording),
+		cmocka_unit_test(a_jvm_that_crashed_ends_the_recording),
 		cmocka_unit_test(the_coverage_counts_nodes_that_lost_samples),
 		cmocka_unit_test(the_estimate_is_scaled_by_the_nodes_that_delivered),
 		cmocka_unit_test(a_result_that_comes_while_profiles_are_merged_is_not_counted),

@@ -28,6 +28,9 @@ struct node_options {
 	bool keeps_output_rights;  /* the output needs rights over files of others
 				      (proc/rights.h) */
 	bool ends_without_helpers; /* the caller watches node_lost_helper and ends */
+	/* A JVM was ended by that signal. NULL: nobody wants to know. */
+	void (*jvm_killed)(struct process *p, u32 signal, void *ctx);
+	void *jvm_killed_ctx;
 	bool keeps_rights; /* for tests that go on after the node's end: drops none, attaches no
 			      agent */
 };

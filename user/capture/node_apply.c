@@ -81,8 +81,11 @@ static void apply_exit(struct node *n, const struct process_record *e)
 {
 	struct process *p = processes_find(n->processes, task_process(&e->task));
 
-	if (p && !p->exit_ns)
-		end_process(n, p, e->time_ns);
+	if (!p || p->exit_ns)
+		return;
+	end_process(n, p, e->time_ns);
+	if (e->signal && n->options.jvm_killed && process_is_whole_jvm(p))
+		n->options.jvm_killed(p, e->signal, n->options.jvm_killed_ctx);
 }
 
 /*

@@ -35,7 +35,7 @@ static const struct message_form forms[NR_CONTROL_KINDS] = {
 	[CONTROL_START] = { SIZE(start), false },     [CONTROL_STOP] = { SIZE(id), false },
 	[CONTROL_DISCARD] = { SIZE(id), false },      [CONTROL_BOOK] = { SIZE(id), false },
 	[CONTROL_WATCH] = { SIZE(id), false },        [CONTROL_READING] = { SIZE(reading), false },
-	[CONTROL_RESTART] = { SIZE(restart), false },
+	[CONTROL_RESTART] = { SIZE(restart), false }, [CONTROL_CRASHED] = { SIZE(crashed), false },
 };
 
 #define IS_TEXT(field) utf8_is_clean(field, sizeof(field) - 1)
@@ -187,6 +187,11 @@ static bool is_from_recorder(const struct control_message *m)
 	case CONTROL_RESTART:
 		return m->restart.helper < NR_CONTROL_HELPERS && *m->restart.why &&
 		       IS_TEXT(m->restart.why);
+	case CONTROL_CRASHED:
+		return m->crashed.pid > 0 && IS_TEXT(m->crashed.service) &&
+		       IS_TEXT(m->crashed.container) && IS_TEXT(m->crashed.container_name) &&
+		       IS_TEXT(m->crashed.pod) && IS_TEXT(m->crashed.pod_uid) &&
+		       IS_TEXT(m->crashed.namespace);
 	default:
 		return true;
 	}

@@ -4,7 +4,7 @@
  * side treats the other as hostile: channel.h checks every message before anybody sees it.
  *
  *   recorder -> web   HELLO, CAPS, EVENT.., then at any time NODE, JVMS, STATE, PART, ENDED, SLICE,
- *                     FIRED, READING, RESTART
+ *                     FIRED, READING, CRASHED, RESTART
  *   web -> recorder   HELLO, then at any time START, STOP, DISCARD, BOOK, WATCH
  *
  * A recording has a number that the web process chose. It lives from START to ENDED. Its profile
@@ -17,7 +17,7 @@
 #include "control/readings.h"
 #include "control/reports.h"
 
-#define CONTROL_VERSION     7
+#define CONTROL_VERSION     8
 #define CONTROL_MESSAGE_MAX (64u << 10)
 
 enum control_kind {
@@ -38,6 +38,7 @@ enum control_kind {
 	CONTROL_WATCH, /* somebody looks: send readings for a while */
 	CONTROL_READING,
 	CONTROL_RESTART,
+	CONTROL_CRASHED,
 	NR_CONTROL_KINDS,
 };
 
@@ -100,6 +101,7 @@ struct control_message {
 		struct control_fired fired;
 		struct control_reading reading;
 		struct control_restart restart;
+		struct control_crashed crashed;
 	};
 };
 

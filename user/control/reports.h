@@ -111,6 +111,14 @@ enum control_helper {
 	NR_CONTROL_HELPERS
 };
 
+/* A JVM was ended by a signal that means a fault: SIGSEGV, SIGBUS, SIGILL or SIGABRT. */
+struct control_crashed {
+	s32 pid;
+	u32 signal;
+	char service[128], container[72], container_name[128];
+	char pod[128], pod_uid[40], namespace[128];
+};
+
 /* The recorder ends once its last parts are sent, and another one will start. */
 struct control_restart {
 	u32 helper;    /* enum control_helper: the one that has ended */

@@ -57,6 +57,14 @@ static struct control_message *redacted(const struct outbox *o, const struct con
 			redaction_field(r, j->container_name, sizeof(j->container_name));
 		}
 		break;
+	case CONTROL_CRASHED:
+		redaction_field(r, own->crashed.service, sizeof(own->crashed.service));
+		redaction_field(r, own->crashed.container, sizeof(own->crashed.container));
+		redaction_field(r, own->crashed.container_name,
+				sizeof(own->crashed.container_name));
+		redaction_field(r, own->crashed.pod, sizeof(own->crashed.pod));
+		redaction_field(r, own->crashed.namespace, sizeof(own->crashed.namespace));
+		break;
 	case CONTROL_READING:
 		redact_reading(r, &own->reading);
 		break;

@@ -461,6 +461,27 @@ static void report(struct recorder *r, u64 now_ns)
 	outbox_offer(&r->out, &m);
 }
 
+/* A node_options.jvm_killed. Others than a fault send KILL and TERM. */
+static void report_crash(struct process *p, u32 signal, void *ctx)
+{
+	struct recorder *r = ctx;
+	struct control_message m = { .kind = CONTROL_CRASHED };
+	struct control_crashed *c = &m.crashed;
+
+	if (signal != SIGSEGV && signal != SIGBUS && signal != SIGILL && signal != SIGABRT)
+		return;
+	const struct container *in = node_container(r->node, p);
+	c->pid = p->id.pid;
+	c->signal = signal;
+	channel_text(c->service, sizeof(c->service), node_names(r->node, p)->service);
+	channel_text(c->container, sizeof(c->container), in ? in->id : "");
+	channel_text(c->container_name, sizeof(c->container_name), in ? in->name : "");
+	channel_text(c->pod, sizeof(c->pod), in ? in->pod : "");
+	channel_text(c->pod_uid, sizeof(c->pod_uid), in ? in->pod_uid : "");
+	channel_text(c->namespace, sizeof(c->namespace), in ? in->namespace : "");
+	outbox_add(&r->out, &m, -1);
+}
+
 static void advance_jobs(struct recorder *r, u64 now_ns)
 {
 	size_t kept = 0;
@@ -577,6 +598,8 @@ static int start(struct recorder *r)
 		.within = r->o.within,
 		.times_programs = true,
 		.ends_without_helpers = true,
+		.jvm_killed = report_crash,
+		.jvm_killed_ctx = r,
 	};
 
 	r->signal_fd = open_signals();

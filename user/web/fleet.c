@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 #include "fleet/node/node_agent.h"
 #include "fleet/wire/entry.h"
 #include "fleet/wire/link.h"
+#include "proc/container.h"
 #include "store/store.h"
 #include "web/fleet_connection.h"
 #include "web/fleet_facts.h"
@@ -65,17 +67,12 @@ struct fleet_life {
 
 #define FLEET_WATCH_NS (60 * NS_PER_SEC) /* after the end of a recording */
 
-struct watched_jvm {
-	s32 pid;
-	u64 started;
-};
-
-/* The JVMs that a recording may sample, until 60 s after its end. */
+/* Counts the JVMs of a recording that crash, until 60 s after its end. */
 struct fleet_watch {
 	u32 number;
 	u64 ended_ns; /* CLOCK_MONOTONIC; 0: the recording runs */
 	u32 nr_died;
-	VEC(struct watched_jvm) jvms; /* that have not ended */
+	char params[NR_SELECTOR_PROCESS][128];
 };
 
 /* A clock that was set back refills nothing. */
@@ -139,61 +136,20 @@ static void fleet_life_tick(struct fleet_life *f, struct link *l, const char *no
 	link_publish(l, from_leaf, "", SYSFLAME_VERSION, strlen(SYSFLAME_VERSION));
 }
 
-static bool is_in(const struct control_jvm *j, const char *container)
+static bool is_selected(const char (*params)[128], const struct control_crashed *c)
 {
-	size_t len = strlen(container);
+	const char *service = params[SELECTOR_SERVICE], *container = params[SELECTOR_CONTAINER];
+	const char *pod = params[SELECTOR_POD], *namespace = params[SELECTOR_NAMESPACE];
+	struct container in = { .name = (char *)c->container_name,
+				.pod = (char *)c->pod,
+				.namespace = (char *)c->namespace };
 
-	return !len || !strcmp(j->container_name, container) ||
-	       (len >= 6 && !strncmp(j->container, container, len));
-}
-
-/* Watches the JVMs that run now; of a container only, if its id or name is not "". */
-static struct fleet_watch *fleet_watch_new(u32 number, const struct recorder_link *r,
-					   const char *container)
-{
-	struct fleet_watch *w = xcalloc(1, sizeof(*w));
-
-	w->number = number;
-	vec_each(j, &r->jvms) {
-		struct watched_jvm one = { j->pid, j->started };
-		if (is_in(j, container))
-			vec_push(&w->jvms, one);
-	}
-	return w;
-}
-
-static void fleet_watch_free(struct fleet_watch *w)
-{
-	if (!w)
-		return;
-	vec_fini(&w->jvms);
-	free(w);
-}
-
-static bool still_runs(const struct recorder_link *r, const struct watched_jvm *one)
-{
-	vec_each(j, &r->jvms)
-		if (j->pid == one->pid && j->started == one->started)
-			return true;
-	return false;
-}
-
-/* Counts those that have ended. Returns whether there are more than before. */
-static bool fleet_watch_look(struct fleet_watch *w, const struct recorder_link *r)
-{
-	size_t kept = 0;
-	u32 before = w->nr_died;
-
-	if (!r->is_up || !r->jvms.nr) /* a recorder that starts lists none at first */
-		return false;
-	for (size_t i = 0; i < w->jvms.nr; i++) {
-		if (still_runs(r, &w->jvms.at[i]))
-			w->jvms.at[kept++] = w->jvms.at[i];
-		else
-			w->nr_died++;
-	}
-	w->jvms.nr = kept;
-	return w->nr_died > before;
+	copy_text(in.id, sizeof(in.id), c->container);
+	copy_text(in.pod_uid, sizeof(in.pod_uid), c->pod_uid);
+	return (!*service || !strcmp(service, c->service)) &&
+	       (!*container || container_matches(&in, container)) &&
+	       (!*pod || container_matches_pod(&in, pod)) &&
+	       (!*namespace || !strcmp(namespace, c->namespace));
 }
 
 /* Appends the newest entries of the list, a line for each. Negative errno. */
@@ -239,7 +195,7 @@ struct fleet {
 	struct node_agent *agent;
 	struct node_agent_host host;
 	VEC(struct node_request *) requests;
-	VEC(struct fleet_watch *) watches;
+	VEC(struct fleet_watch) watches;
 	struct fleet_budget budget;
 	u64 ask_policy_ns; /* when JetStream is to be asked for the policy; 0: it was */
 	int pressure_fd;   /* -1: unknown */
@@ -260,8 +216,8 @@ static struct node_request *find_request(struct fleet *f, u32 number)
 static struct fleet_watch *find_watch(struct fleet *f, u32 number)
 {
 	vec_each(w, &f->watches)
-		if ((*w)->number == number)
-			return *w;
+		if (w->number == number)
+			return w;
 	return NULL;
 }
 
@@ -279,21 +235,30 @@ static void drop_request(struct node_request *e)
 	free(e);
 }
 
-/* DONE has the JVMs that ended until then; the others follow. */
-static void watch_jvms(struct fleet *f, u64 now_ns)
+static void drop_watches(struct fleet *f, u64 now_ns)
 {
 	size_t kept = 0;
 
-	vec_each(w, &f->watches) {
-		bool is_more = fleet_watch_look(*w, &f->sv->recorder);
-		if (is_more && (*w)->ended_ns)
-			node_agent_died(f->agent, (*w)->number, (*w)->nr_died);
-		if ((*w)->ended_ns && now_ns - (*w)->ended_ns > FLEET_WATCH_NS)
-			fleet_watch_free(*w);
-		else
+	vec_each(w, &f->watches)
+		if (!w->ended_ns || now_ns - w->ended_ns <= FLEET_WATCH_NS)
 			f->watches.at[kept++] = *w;
-	}
 	f->watches.nr = kept;
+}
+
+/* DONE has the JVMs that crashed until then; the others follow. */
+void fleet_crashed(struct fleet *f, const struct control_crashed *c)
+{
+	if (!f)
+		return;
+	vec_each(w, &f->watches) {
+		if (!is_selected(w->params, c))
+			continue;
+		log_warn("fleet: a JVM that is recorded, %d (%s), ended by SIG%s", c->pid,
+			 c->service, sigabbrev_np((int)c->signal));
+		w->nr_died++;
+		if (w->ended_ns)
+			node_agent_died(f->agent, w->number, w->nr_died);
+	}
 }
 
 static void end_request(struct node_request *e, enum verdict v, const char *why,
@@ -462,8 +427,9 @@ static int start_recording(struct node_request *e, const struct node_agent_work 
 
 	choose_target(w->selector, &o.start);
 	copy_text(o.start.events, sizeof(o.start.events), w->request->events);
-	vec_push(&e->fleet->watches, fleet_watch_new(w->number, &e->fleet->sv->recorder,
-						     e->params[SELECTOR_CONTAINER]));
+	struct fleet_watch watch = { .number = w->number };
+	memcpy(watch.params, e->params, sizeof(watch.params));
+	vec_push(&e->fleet->watches, watch);
 	return sessions_start(e->fleet->sv->sessions, &o);
 }
 
@@ -674,7 +640,7 @@ void fleet_tick(struct fleet *f)
 		return;
 	f->ticked_ns = now;
 	fetch_recordings(f);
-	watch_jvms(f, now);
+	drop_watches(f, now);
 	node_agent_tick(f->agent);
 	if (f->link && f->connection.is_up)
 		fleet_life_tick(&f->life, f->link, f->sv->o->fleet->node, now);
@@ -754,8 +720,6 @@ void fleet_free(struct fleet *f)
 	vec_each(e, &f->requests)
 		free(*e);
 	vec_fini(&f->requests);
-	vec_each(w, &f->watches)
-		fleet_watch_free(*w);
 	vec_fini(&f->watches);
 	if (f->pressure_fd >= 0)
 		close(f->pressure_fd);

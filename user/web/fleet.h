@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+struct control_crashed;
 struct fired;
 struct fleet;
 struct service;
@@ -17,6 +18,9 @@ void fleet_free(struct fleet *f);
 
 /* Publishes that a trigger fired: once, when its recording has begun or was refused. */
 void fleet_fired(struct fleet *f, const struct fired *fired);
+
+/* A JVM crashed: the recordings that select it are told. */
+void fleet_crashed(struct fleet *f, const struct control_crashed *c);
 
 /* The node's name and its connection; null if there is no fleet. */
 json_t *fleet_state_json(const struct fleet *f);

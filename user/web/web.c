@@ -153,6 +153,9 @@ static int take_message(struct service *sv, int fd)
 	case CONTROL_SLICE:
 		take_slice(sv, &m->slice, fd);
 		return 0;
+	case CONTROL_CRASHED:
+		fleet_crashed(sv->fleet, &m->crashed);
+		return 0;
 	default: /* only the other direction has these */
 		return -EPROTO;
 	}

@@ -92,6 +92,7 @@ struct task_struct {
 	unsigned int __state;
 	int on_cpu;
 	int exit_state;
+	int exit_code;
 	unsigned int in_iowait: 1;
 	const struct cred *real_cred;
 	struct css_set *cgroups;
@@ -104,6 +105,7 @@ struct cred {
 
 struct signal_struct {
 	atomic_t live;
+	int group_exit_code;
 	struct task_struct *group_exec_task;
 	unsigned int flags;
 };

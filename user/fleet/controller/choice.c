@@ -206,6 +206,16 @@ u32 choice_asked(const struct choice *c, u32 wave)
 	return nr;
 }
 
+void choice_add_canary(struct choice *c)
+{
+	auto_free u32 *ranks = ranks_of(c);
+
+	memmove(&c->waves[2], &c->waves[1], (c->nr_waves - 1) * sizeof(c->waves[0]));
+	c->waves[1] = (struct choice_wave){ ranks[2], 1 };
+	c->waves[2].nr_nodes--;
+	c->nr_waves++;
+}
+
 void choice_end(struct choice *c, u32 wave)
 {
 	c->is_cut = wave + 1 < c->nr_waves;

@@ -9,7 +9,7 @@
 #include "fleet/controller/estimate.h"
 #include "fleet/controller/gather.h"
 
-#define WAVES_MAX 3
+#define WAVES_MAX 4
 
 /* Nodes of a wave have ranks from the end of the earlier one to this. */
 struct choice_wave {
@@ -44,6 +44,9 @@ double choice_nodes_within(const struct choice *c, double within);
 
 /* Exactly `nr` nodes take part, all if there are not more. In waves: one, 1 %, then the rest. */
 void choice_plan(struct choice *c, size_t nr, bool in_waves);
+
+/* The first node has failed: another one records alone. */
+void choice_add_canary(struct choice *c);
 
 /* No wave starts after this one. */
 void choice_end(struct choice *c, u32 wave);

@@ -29,6 +29,19 @@
 #define REMIND_NS  (5 * NS_PER_SEC)
 #define KEEP_NODES 200 /* samples of more nodes lose the label of their node */
 
+/* The probability that `failed` or more of `nr` nodes fail, if each does by CONTROLLER_FAILS. */
+static double fail_chance(u32 failed, u32 nr)
+{
+	const double p = CONTROLLER_FAILS;
+	double term = pow(1 - p, nr), fewer = 0;
+
+	for (u32 i = 0; i < failed; i++) {
+		fewer += term;
+		term *= (nr - i) / (i + 1.0) * p / (1 - p);
+	}
+	return 1 - fewer;
+}
+
 /* Of all nodes that match. The caller adds id, time and the hash of its secret. */
 static struct fleet_request order_request(const struct controller_order *o, enum fleet_want want)
 {
@@ -396,6 +409,14 @@ static void begin_merging(struct controller *c)
 	enter(c, CONTROLLER_MERGES);
 }
 
+static void next_wave(struct controller *c)
+{
+	c->wave++;
+	if (is_last_wave(c))
+		settle(c);
+	send_wave(c);
+}
+
 static void stop_waves(struct controller *c, char *why)
 {
 	c->stopped = why;
@@ -405,28 +426,29 @@ static void stop_waves(struct controller *c, char *why)
 	enter(c, CONTROLLER_FETCHES);
 }
 
-/* The nodes so far are no reason to spare the others. */
+/* Whether the nodes so far are a reason to spare the others. */
 static void judge_wave(struct controller *c)
 {
-	size_t failed = 0, heard = 0, died = 0;
+	u32 asked = nr_asked(c), failed = 0, heard = 0, died = 0;
 
 	vec_each(n, &c->nodes.nodes) {
 		heard++;
 		failed += (*n)->verdict == VERDICT_FAILED;
 		died += (*n)->nr_died;
 	}
-	failed += nr_asked(c) > heard ? nr_asked(c) - heard : 0;
-	if (died)
-		stop_waves(c,
-			   xasprintf("%zu sampled JVMs died: no further wave was started", died));
-	else if (failed * 100 > CONTROLLER_FAILS_PCT * (u64)nr_asked(c))
-		stop_waves(c, xasprintf("%zu of %u nodes failed: no further wave was started",
-					failed, nr_asked(c)));
-	else {
-		c->wave++;
-		if (is_last_wave(c))
-			settle(c);
-		send_wave(c);
+	failed += asked > heard ? asked - heard : 0;
+	if (died) {
+		stop_waves(c, xasprintf("%u sampled JVM%s crashed: no further wave was started",
+					died, plural(died)));
+	} else if (fail_chance(failed, asked) < CONTROLLER_CHANCE) {
+		stop_waves(c, xasprintf("%u of %u nodes failed: no further wave was started",
+					failed, asked));
+	} else {
+		if (failed && asked == 1) {
+			report(c, "the first node failed: another one records alone");
+			choice_add_canary(&c->choice);
+		}
+		next_wave(c);
 	}
 }
 

@@ -50,7 +50,7 @@ struct node_agent_result {
 	size_t len;
 	u64 samples, lost, profile;
 	u64 covered_ms; /* recorded time; 0: all that was asked for */
-	u32 nr_died;    /* JVMs of the node that ended during the recording */
+	u32 nr_died;    /* selected JVMs that crashed during the recording */
 };
 
 struct node_agent_host {
@@ -109,7 +109,7 @@ void node_agent_message(struct node_agent *n, const char *reply, const void *byt
 void node_agent_started(struct node_agent *n, u32 number, enum verdict v, const char *why);
 void node_agent_ended(struct node_agent *n, u32 number, const struct node_agent_result *r);
 
-/* So many JVMs have ended since the start of a recording, the last ones after its end. */
+/* So many selected JVMs crashed since the start of a recording, the last ones after its end. */
 void node_agent_died(struct node_agent *n, u32 number, u32 nr);
 
 /*

@@ -123,8 +123,8 @@ struct fleet_done {
 	u64 profile; /* its number in the node's own daemon; 0: it is not stored there */
 
 	/*
-	 * JVMs that were sampled and died by a signal, from the start of the recording to 60 s
-	 * after its end. DONE is sent again when the number grows.
+	 * Selected JVMs that SIGSEGV, SIGBUS, SIGILL or SIGABRT ended, from the start of the
+	 * recording to 60 s after its end. DONE is sent again when the number grows.
 	 */
 	u32 nr_died;
 	u64 covered_ms; /* recorded time; of old slices: their time, if longer than asked; 0: all
