@@ -31,10 +31,10 @@ struct world {
 	u32 number; /* of the last start */
 	enum fleet_want want;
 	u32 nr_started, nr_stopped, nr_audited, nr_delivered;
-	VEC(struct sent) sent; /* by the node */
-	VEC(struct sent) gets; /* by the controller */
-	u8 private_key[FLEET_KEY_LEN];
-	struct fleet_keys keys;
+	VEC(struct sent) sent;                                   /* by the node */
+	VEC(struct sent) gets;                                   /* by the controller */
+	char audited[256];                                       /* the last entry */
+	u8 private_key[FLEET_KEY_LEN], other_key[FLEET_KEY_LEN]; /* of anna, and of otto */
 	struct fleet_request request;
 	struct str delivered, kept; /* `kept`: the message with the fleet's policy */
 };
@@ -98,7 +98,8 @@ static inline void publish(void *ctx, const char *subject, const void *bytes, si
 static inline void audit(void *ctx, const char *person, const char *what)
 {
 	((struct world *)ctx)->nr_audited++;
-	assert_true(!strcmp(person, "anna") || !strcmp(person, "-"));
+	assert_true(!strcmp(person, "anna") || !strcmp(person, "otto") || !strcmp(person, "-"));
+	copy_text(((struct world *)ctx)->audited, sizeof(((struct world *)ctx)->audited), what);
 }
 
 static inline void keep_policy(void *ctx, const void *bytes, size_t len)
@@ -121,6 +122,10 @@ static inline void get(void *ctx, const char *subject, const char *reply, const 
 	vec_push(&w->gets, s);
 }
 
+static inline void stop_node(void *ctx, const char *node)
+{
+}
+
 static inline int deliver(void *ctx, const struct gather_node *n)
 {
 	struct world *w = ctx;
@@ -134,10 +139,13 @@ static inline int deliver(void *ctx, const struct gather_node *n)
 static inline void set_role(struct world *w, enum fleet_role role)
 {
 	struct fleet_key k = { .role = role, .person = "anna" };
+	struct fleet_key other = { .role = FLEET_VIEWER, .person = "otto" };
 	struct fleet_keys keys = { 0 };
 
 	assert_int_equal(key_public(w->private_key, k.key), 0);
+	assert_int_equal(key_public(w->other_key, other.key), 0);
 	vec_push(&keys.all, k);
+	vec_push(&keys.all, other);
 	node_agent_set_keys(w->agent, &keys);
 }
 
@@ -158,7 +166,7 @@ static inline int begin(void **state)
 					    .publish = publish,
 					    .audit = audit,
 					    .keep_policy = keep_policy };
-	w->controller = (struct gather_host){ w, get, deliver };
+	w->controller = (struct gather_host){ w, get, stop_node, deliver };
 	w->mono_ns = 1000 * NS_PER_SEC;
 	w->wall_ms = 1000 * HOUR_MS;
 	w->runs = true;
@@ -170,6 +178,7 @@ static inline int begin(void **state)
 					      .nr_all_services = 1 };
 	w->agent = node_agent_new("n1", "zone=a", &w->host);
 	assert_int_equal(key_new(w->private_key, public_key), 0);
+	assert_int_equal(key_new(w->other_key, public_key), 0);
 	set_role(w, FLEET_OPERATOR);
 	w->request = (struct fleet_request){ .want = WANT_RECORDING,
 					     .events = "cpu",
@@ -204,24 +213,36 @@ static inline int end(void **state)
 	return 0;
 }
 
-/* Signs the request, with a new id and nonce, and sends it from a new gather. */
-static inline void ask(struct world *w)
+static inline void send_signed(struct world *w, struct fleet_request *r, const u8 *key,
+			       const char *reply)
 {
-	static const u8 secret[FLEET_ID_LEN] = { 9 };
 	struct fleet_message m = { .kind = MESSAGE_SIGNED };
 	auto_str struct str bytes = { 0 };
 
+	if (!r->sent_ms)
+		r->sent_ms = w->wall_ms;
+	assert_int_equal(request_encode(r, &m.sealed), 0);
+	assert_int_equal(key_sign(key, KEY_FOR_REQUEST, &m.sealed), 0);
+	message_encode(&m, &bytes);
+	node_agent_message(w->agent, reply, bytes.at, bytes.len);
+}
+
+/* Sends the request from a new gather, with a new id and nonce, by that key. */
+static inline void ask_by(struct world *w, const u8 *key)
+{
+	static const u8 secret[FLEET_ID_LEN] = { 9 };
+
 	w->request.id[0]++;
 	w->request.nonce[0]++;
-	if (!w->request.sent_ms)
-		w->request.sent_ms = w->wall_ms;
 	digest(secret, sizeof(secret), w->request.pull_hash);
-	assert_int_equal(request_encode(&w->request, &m.sealed), 0);
-	assert_int_equal(key_sign(w->private_key, KEY_FOR_REQUEST, &m.sealed), 0);
 	gather_fini(&w->gather);
 	gather_init(&w->gather, &w->controller, w->request.id, secret, "_INBOX.o.x");
-	message_encode(&m, &bytes);
-	node_agent_message(w->agent, "_INBOX.o.x.answer", bytes.at, bytes.len);
+	send_signed(w, &w->request, key, "_INBOX.o.x.answer");
+}
+
+static inline void ask(struct world *w)
+{
+	ask_by(w, w->private_key);
 }
 
 /* Brings what the node has published to the controller. */
@@ -277,15 +298,25 @@ static inline void run_one(struct world *w)
 	expect(w, VERDICT_ACCEPT);
 }
 
-static inline void send_control(struct world *w, enum message_kind kind, bool has_id)
+static inline void send_alive(struct world *w, const char *reply)
 {
-	struct fleet_message m = { .kind = kind };
+	struct fleet_message m = { .kind = MESSAGE_ALIVE };
 	auto_str struct str bytes = { 0 };
 
-	m.control.has_id = has_id;
-	memcpy(m.control.id, w->request.id, sizeof(m.control.id));
+	memcpy(m.alive.id, w->request.id, sizeof(m.alive.id));
 	message_encode(&m, &bytes);
-	node_agent_message(w->agent, "", bytes.at, bytes.len);
+	node_agent_message(w->agent, reply, bytes.at, bytes.len);
+}
+
+/* Of the last request, or of all. Nobody hears the answer. */
+static inline void send_stop(struct world *w, const u8 *key, bool has_target)
+{
+	struct fleet_request r = { .want = WANT_STOP };
+
+	r.nonce[0] = ++w->request.nonce[0];
+	if (has_target)
+		memcpy(r.target, w->request.id, sizeof(r.target));
+	send_signed(w, &r, key, "");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -53,12 +53,14 @@ static void publish(void *ctx, const char *subject, const char *reply, const voi
 	assert_int_equal(message_decode(bytes, len, &m), 0);
 	if (m.kind == MESSAGE_SIGNED) {
 		assert_int_equal(request_decode(m.sealed.request, m.sealed.len, &r), 0);
-		memcpy(w->id, r.id, FLEET_ID_LEN);
-		w->request = r;
 	}
-	if (m.kind == MESSAGE_STOP) {
+	if (m.kind == MESSAGE_SIGNED && r.want == WANT_STOP) {
+		assert_memory_equal(r.target, w->id, FLEET_ID_LEN);
 		w->nr_stops++;
 		copy_text(w->stopped, sizeof(w->stopped), subject);
+	} else if (m.kind == MESSAGE_SIGNED) {
+		memcpy(w->id, r.id, FLEET_ID_LEN);
+		w->request = r;
 	}
 	if (m.kind == MESSAGE_ALIVE) {
 		w->nr_alives++;

@@ -21,7 +21,11 @@ static int deliver(void *ctx, const struct gather_node *n)
 	return 0;
 }
 
-static const struct gather_host host = { .publish = publish, .deliver = deliver };
+static void stop(void *ctx, const char *node)
+{
+}
+
+static const struct gather_host host = { .publish = publish, .stop = stop, .deliver = deliver };
 
 static void a_node_cannot_answer_for_another(void **state)
 {

@@ -4,21 +4,64 @@
 
 #include "node_agent_world.h"
 
-static void anybody_may_stop(void **state)
+static void an_operator_stops_every_request(void **state)
 {
 	struct world *w = *state;
 
 	run_one(w);
 	w->request.id[0]++;
-	send_control(w, MESSAGE_STOP, true); /* another one */
+	send_stop(w, w->private_key, true); /* another one */
 	assert_int_equal(w->nr_stopped, 0);
-	send_control(w, MESSAGE_STOP, false);
-	send_control(w, MESSAGE_STOP, false);
+	assert_int_equal(w->nr_audited, 1);
+	send_stop(w, w->private_key, false);
+	send_stop(w, w->private_key, false);
 	assert_int_equal(w->nr_stopped, 1);
+	assert_int_equal(w->nr_audited, 2);
+	assert_string_equal(w->audited, "fleet: stop \"\" of anna");
+	assert_int_equal(w->sent.nr, 0);
 	finish(w, "bytes", 5);
-	assert_string_equal(w->gather.nodes.at[0]->why, "It was stopped.");
+	assert_string_equal(w->gather.nodes.at[0]->why, "anna stopped it.");
 	pull(w);
 	assert_int_equal(w->nr_delivered, 1);
+}
+
+static void a_viewer_stops_own_requests_only(void **state)
+{
+	struct world *w = *state;
+
+	run_one(w);
+	send_stop(w, w->other_key, true);
+	assert_int_equal(w->nr_stopped, 0);
+	assert_non_null(strstr(w->audited, "POLICY: Requests of others take an operator."));
+	w->request.want = WANT_SLICES;
+	ask_by(w, w->other_key);
+	node_agent_started(w->agent, w->number, VERDICT_ACCEPT, "");
+	expect(w, VERDICT_ACCEPT);
+	send_stop(w, w->other_key, false);
+	assert_string_equal(w->audited, "fleet: stop \"\" of otto");
+	assert_int_equal(w->nr_stopped, 0); /* slices are no recording */
+	finish(w, "bytes", 5);
+	assert_string_equal(w->gather.nodes.at[0]->why, "otto stopped it.");
+}
+
+static void a_stop_is_signed_and_counts_once(void **state)
+{
+	struct fleet_request r = { .want = WANT_STOP, .nonce = { 99 } };
+	struct world *w = *state;
+
+	run_one(w);
+	u8 unknown[FLEET_KEY_LEN] = { 7 };
+	send_signed(w, &r, unknown, "_INBOX.o.x.answer");
+	assert_int_equal(w->nr_stopped, 0);
+	send_signed(w, &r, w->private_key, "_INBOX.o.x.answer");
+	assert_int_equal(w->nr_stopped, 1);
+	node_agent_ended(w->agent, w->number,
+			 &(struct node_agent_result){ .why = "", .bytes = "x", .len = 1 });
+	forget(w);
+	w->request.sent_ms = 0;
+	run_one(w);
+	send_signed(w, &r, w->private_key, "_INBOX.o.x.answer"); /* the same again */
+	assert_int_equal(w->nr_stopped, 1);
 }
 
 static void a_silent_controller_ends_the_recording(void **state)
@@ -29,7 +72,7 @@ static void a_silent_controller_ends_the_recording(void **state)
 	run_one(w);
 	w->mono_ns += 59 * NS_PER_SEC;
 	node_agent_tick(w->agent);
-	send_control(w, MESSAGE_ALIVE, true);
+	send_alive(w, "");
 	w->mono_ns += 59 * NS_PER_SEC;
 	node_agent_tick(w->agent);
 	assert_int_equal(w->nr_stopped, 0);
@@ -95,7 +138,7 @@ static void a_result_after_its_deadline_is_dropped(void **state)
 	run_one(w);
 	for (u32 s = 0; s <= w->request.duration_s + NODE_AGENT_ENDING_S; s += 10) {
 		w->mono_ns += 10 * NS_PER_SEC;
-		send_control(w, MESSAGE_ALIVE, true);
+		send_alive(w, "");
 		node_agent_tick(w->agent);
 	}
 	assert_true(w->nr_stopped > 0);
@@ -155,11 +198,11 @@ static void a_controller_that_waits_hears_of_the_end_again(void **state)
 	const struct node_agent_result r = { .why = "", .bytes = "bytes", .len = 5, .samples = 7 };
 
 	run_one(w);
-	send_control(w, MESSAGE_ALIVE, true);
+	send_alive(w, "");
 	assert_int_equal(w->sent.nr, 0);
 	node_agent_ended(w->agent, w->number, &r);
 	forget(w); /* it is lost */
-	send_control(w, MESSAGE_ALIVE, true);
+	send_alive(w, "");
 	bring(w);
 	forget(w);
 	assert_int_equal(w->gather.nodes.at[0]->samples, 7);
@@ -239,7 +282,9 @@ static void the_file_disable_ends_everything(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(anybody_may_stop),
+		TEST(an_operator_stops_every_request),
+		TEST(a_viewer_stops_own_requests_only),
+		TEST(a_stop_is_signed_and_counts_once),
 		TEST(a_silent_controller_ends_the_recording),
 		TEST(a_node_that_suffers_ends_the_recording),
 		TEST(a_recorder_over_its_share_ends_the_recording),

@@ -297,16 +297,33 @@ int fleet_status_main(int argc, char **argv)
 	return status || o.help ? status : take_census(&o, print_running, BESIDE_FIRED);
 }
 
+/* A node that serves no such request is no error. */
+static int report_stops(struct requests *a)
+{
+	size_t nr = 0, nr_refused = 0;
+
+	requests_run(a, CONTROLLER_ENDED);
+	const struct controller_state s = controller_view(a->controllers[0]);
+	vec_each(n, &s.census->nodes) {
+		nr += !(*n)->verdict;
+		nr_refused += (*n)->verdict && (*n)->verdict != VERDICT_NO_MATCH;
+	}
+	requests_log_reasons(s.census);
+	log_info("%zu node%s answered; %zu stopped a request", s.nr_census, plural(s.nr_census),
+		 nr);
+	return s.nr_census && !nr_refused ? 0 : EXIT_FAILED;
+}
+
 int fleet_stop_main(int argc, char **argv)
 {
-	struct options o = { .connection = { .wait_s = 1 }, .select = "" };
+	struct options o = { .connection = { .wait_s = 2 }, .select = "" };
 	struct requests a = { 0 };
-	u8 id[FLEET_ID_LEN];
+	u8 id[FLEET_ID_LEN] = { 0 };
 	int status =
 		parse(&o, argc, argv,
 		      "usage: sysflame fleet stop --nats URL --fleet-dir DIR [REQUEST]\n\n"
 		      "Ends a recording that `fleet status` lists; without REQUEST all recordings\n"
-		      "of the fleet, whoever began them. Their results so far are kept.\n",
+		      "of the fleet. Those of others take an operator. Results so far are kept.\n",
 		      true);
 
 	if (status || o.help)
@@ -317,9 +334,12 @@ int fleet_stop_main(int argc, char **argv)
 	}
 	status = requests_begin(&a, &o.connection, NULL);
 	if (!status) {
-		requests_stop_all(&a, o.id ? id : NULL);
-		log_info("every node was asked to stop");
+		struct controller_order order = requests_order(&a, WANT_STOP, "");
+		memcpy(order.target, id, sizeof(id));
+		status = requests_add(&a, &order);
 	}
+	if (!status)
+		status = report_stops(&a);
 	requests_end(&a);
 	return status;
 }

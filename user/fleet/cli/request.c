@@ -496,24 +496,6 @@ int requests_run(struct requests *a, enum controller_phase phase)
 	return status_of(a);
 }
 
-void requests_stop_all(struct requests *a, const u8 *id)
-{
-	struct fleet_message m = { .kind = MESSAGE_STOP, .control.has_id = id };
-	auto_str struct str bytes = { 0 };
-	u64 until = time_mono_ns() + NS_PER_SEC;
-	char text[2 * FLEET_ID_LEN + 1];
-
-	if (id) {
-		memcpy(m.control.id, id, sizeof(m.control.id));
-		hex_print(id, FLEET_ID_LEN, text);
-	}
-	publish_asked(a, xasprintf("fleet: asked to stop %s", id ? text : "all recordings"));
-	message_encode(&m, &bytes);
-	publish(a, "sysflame.v1.ctl", "", bytes.at, bytes.len);
-	while (time_mono_ns() < until && !take_events(a))
-		wait_a_while(a);
-}
-
 void requests_log_reasons(const struct gather *g)
 {
 	u32 nr = 0;

@@ -95,9 +95,6 @@ int requests_run(struct requests *a, enum controller_phase phase);
 /* Ends the controllers, so that others can be added. */
 void requests_drop(struct requests *a);
 
-/* Sends STOP for a request; NULL: for all of them. */
-void requests_stop_all(struct requests *a, const u8 *id);
-
 /* What the nodes answered that took no part, or ended early. */
 void requests_log_reasons(const struct gather *g);
 

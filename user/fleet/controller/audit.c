@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "fleet/wire/entry.h"
+#include "fleet/wire/key.h"
 #include "fleet/wire/selector.h"
 
 void audit_person(const char *dir, char *person)
@@ -26,8 +27,11 @@ void audit_person(const char *dir, char *person)
 
 char *audit_request_text(const struct controller_order *o, const char *user)
 {
+	static const u8 all[FLEET_ID_LEN];
+	char id[2 * FLEET_ID_LEN + 1];
 	struct str s = { 0 };
 
+	hex_print(o->target, sizeof(o->target), id);
 	str_addf(&s, "fleet: %s%sasked ", user ?: "", user ? " " : "");
 	if (o->want == WANT_RECORDING)
 		str_addf(&s, "to record \"%s\" for %u s at %u Hz", o->selector, o->duration_s,
@@ -35,6 +39,9 @@ char *audit_request_text(const struct controller_order *o, const char *user)
 	else if (o->want == WANT_SLICES)
 		str_addf(&s, "for slices of \"%s\", %u s that ended %u s ago", o->selector,
 			 o->duration_s, o->ago_s);
+	else if (o->want == WANT_STOP)
+		str_addf(&s, "to stop %s",
+			 memcmp(o->target, all, sizeof(all)) ? id : "all recordings");
 	else
 		str_addf(&s, "for the audit lists of \"%s\"", o->selector);
 	str_addf(&s, "%s%s", *o->reason ? ": " : "", o->reason);

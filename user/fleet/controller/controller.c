@@ -55,6 +55,7 @@ static struct fleet_request order_request(const struct controller_order *o, enum
 	memcpy(r.events, o->events, sizeof(r.events));
 	memcpy(r.reason, o->reason, sizeof(r.reason));
 	memcpy(r.sampling.seed, o->sampling_seed, sizeof(r.sampling.seed));
+	memcpy(r.target, o->target, sizeof(r.target));
 	return r;
 }
 
@@ -144,25 +145,34 @@ static struct fleet_request request_of(const struct controller *c, enum fleet_wa
 	return r;
 }
 
-static int send_request(struct controller *c, struct fleet_request *r)
+#define TO_ALL "sysflame.v1.req.all"
+
+static int publish_signed(struct controller *c, struct fleet_request *r, const char *subject,
+			  const char *reply)
 {
-	if (c->host->request) {
-		c->host->request(c->host->ctx, r);
-		return 0;
-	}
-	auto_free char *reply = xasprintf("%s.answer", c->host->inbox);
 	auto_str struct str bytes = { 0 };
 
 	if (!random_bytes(r->nonce, sizeof(r->nonce)) ||
 	    order_seal(r, c->host->private_key, &bytes))
 		return -EIO;
-	publish(c, "sysflame.v1.req.all", reply, bytes.at, bytes.len);
+	publish(c, subject, reply, bytes.at, bytes.len);
+	return 0;
+}
+
+static int send_request(struct controller *c, struct fleet_request *r)
+{
+	auto_free char *reply = xasprintf("%s.answer", c->host->inbox);
+
+	if (!c->host->request)
+		return publish_signed(c, r, TO_ALL, reply);
+	c->host->request(c->host->ctx, r);
 	return 0;
 }
 
 static int begin_census(struct controller *c)
 {
-	struct fleet_request r = request_of(c, WANT_CENSUS);
+	struct fleet_request r =
+		request_of(c, c->order.want == WANT_STOP ? WANT_STOP : WANT_CENSUS);
 	u8 id[FLEET_ID_LEN]; /* of the request that follows */
 
 	if (!random_bytes(r.id, sizeof(r.id)) || !random_bytes(id, sizeof(id)))
@@ -177,18 +187,34 @@ static int begin_census(struct controller *c)
 	return send_request(c, &r);
 }
 
-/* STOP or ALIVE, for the nodes of all waves. */
-static void send_control(struct controller *c, enum message_kind kind)
+/* To the nodes of all waves. */
+static void send_alive(struct controller *c)
 {
-	struct fleet_message m = { .kind = kind, .control.has_id = true };
+	struct fleet_message m = { .kind = MESSAGE_ALIVE };
 	auto_str struct str bytes = { 0 };
 
-	memcpy(m.control.id, c->nodes.id, sizeof(m.control.id));
+	memcpy(m.alive.id, c->nodes.id, sizeof(m.alive.id));
 	message_encode(&m, &bytes);
 	publish(c, "sysflame.v1.ctl", "", bytes.at, bytes.len);
-	if (c->host->stop && kind == MESSAGE_STOP)
-		c->host->stop(c->host->ctx, c->nodes.id);
 	c->alive_ns = c->now_ns;
+}
+
+/* Nobody waits for an answer: DONE follows. */
+static void send_stop(struct controller *c, const char *subject)
+{
+	struct fleet_request r = request_of(c, WANT_STOP);
+
+	memcpy(r.target, c->nodes.id, sizeof(r.target));
+	if (!c->host->request && random_bytes(r.id, sizeof(r.id)))
+		publish_signed(c, &r, subject, "");
+}
+
+/* A gather_host.stop. */
+static void stop_node(void *ctx, const char *node)
+{
+	auto_free char *subject = xasprintf("sysflame.v1.node.%s.get", node);
+
+	send_stop(ctx, subject);
 }
 
 static int deliver(void *ctx, const struct gather_node *n)
@@ -220,7 +246,7 @@ int controller_start(const struct controller_order *o, const struct controller_h
 
 	c->order = *o;
 	c->host = host;
-	c->gather_host = (struct gather_host){ c, publish, deliver };
+	c->gather_host = (struct gather_host){ c, publish, stop_node, deliver };
 	c->now_ns = host->mono_ns(host->ctx);
 	enter(c, CONTROLLER_CENSUS);
 	int err = combine_init(&c->combine, host->workers);
@@ -362,6 +388,8 @@ static void end_census(struct controller *c)
 		fail(c, xstrdup("no node answered"), false);
 	} else if (refuses) {
 		fail(c, xasprintf("%s: %s", refuses->name, refuses->why), false);
+	} else if (c->order.want == WANT_STOP) {
+		enter(c, CONTROLLER_ENDED);
 	} else if (!c->choice.fleet.nr) {
 		fail(c,
 		     xasprintf("%zu node%s answered, none matches \"%s\"", g->nodes.nr,
@@ -496,12 +524,12 @@ static void stay_in_touch(struct controller *c)
 	if (c->now_ns - c->alive_ns < (is_over ? REMIND_NS : ALIVE_NS))
 		return;
 	if (!is_over) {
-		send_control(c, MESSAGE_ALIVE);
+		send_alive(c);
 		return;
 	}
 	if (c->is_stopping)
-		gather_control_working(&c->nodes, MESSAGE_STOP);
-	gather_control_working(&c->nodes, MESSAGE_ALIVE);
+		gather_stop(&c->nodes);
+	gather_remind(&c->nodes);
 	c->alive_ns = c->now_ns;
 }
 
@@ -553,7 +581,10 @@ static void step_merge(struct controller *c)
 
 static void stop_recordings(struct controller *c)
 {
-	send_control(c, MESSAGE_STOP);
+	send_stop(c, TO_ALL);
+	if (c->host->stop)
+		c->host->stop(c->host->ctx, c->nodes.id);
+	c->alive_ns = c->now_ns;
 	if (!is_last_wave(c)) {
 		choice_end(&c->choice, c->wave);
 		settle(c);

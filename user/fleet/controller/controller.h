@@ -27,6 +27,7 @@ struct controller_order {
 	bool waits; /* in CHOICE, until controller_choose; chances are equal then */
 	u32 answers_ms, watch_s;
 	u8 sampling_seed[FLEET_ID_LEN]; /* zero: a new one */
+	u8 target[FLEET_ID_LEN];        /* of STOP; zero: all requests */
 };
 
 struct controller_host {

@@ -356,18 +356,6 @@ static enum verdict verdict_of(const struct gather *g, const struct fleet_answer
 		       : VERDICT_NO_MATCH;
 }
 
-/* To this node alone. */
-static void control_node(struct gather *g, const char *name, enum message_kind kind, const u8 *id)
-{
-	struct fleet_message m = { .kind = kind, .control.has_id = true };
-	auto_free char *subject = xasprintf("sysflame.v1.node.%s.get", name);
-	auto_str struct str bytes = { 0 };
-
-	memcpy(m.control.id, id, sizeof(m.control.id));
-	message_encode(&m, &bytes);
-	publish(g, subject, "", bytes.at, bytes.len);
-}
-
 /* Numbers and estimates are based on the nodes of the census. */
 static bool is_late(const struct gather *g, const char *name)
 {
@@ -380,7 +368,7 @@ static void leave_out(struct gather *g, const struct fleet_answer *a)
 {
 	node_names_add(&g->late, a->node);
 	if (!a->verdict)
-		control_node(g, a->node, MESSAGE_STOP, a->id);
+		g->host->stop(g->host->ctx, a->node);
 }
 
 /* To the census, after its end. */
@@ -520,11 +508,27 @@ void gather_tick(struct gather *g, u64 now_ns)
 	pulls_tick(&g->pulls, now_ns);
 }
 
-void gather_control_working(struct gather *g, enum message_kind kind)
+void gather_remind(struct gather *g)
+{
+	struct fleet_message m = { .kind = MESSAGE_ALIVE };
+	auto_str struct str bytes = { 0 };
+
+	memcpy(m.alive.id, g->id, sizeof(m.alive.id));
+	message_encode(&m, &bytes);
+	vec_each(n, &g->nodes) {
+		if ((*n)->state != GATHER_WORKS)
+			continue;
+		auto_free char *subject = xasprintf("sysflame.v1.node.%s.get", (*n)->name);
+		if ((*n)->state == GATHER_WORKS)
+			publish(g, subject, "", bytes.at, bytes.len);
+	}
+}
+
+void gather_stop(struct gather *g)
 {
 	vec_each(n, &g->nodes)
 		if ((*n)->state == GATHER_WORKS)
-			control_node(g, (*n)->name, kind, g->id);
+			g->host->stop(g->host->ctx, (*n)->name);
 }
 
 size_t gather_count(const struct gather *g, enum gather_state state)

@@ -54,6 +54,8 @@ struct gather_host {
 	void *ctx;
 	void (*publish)(void *ctx, const char *subject, const char *reply, const void *bytes,
 			size_t len);
+	/* Stops the request on that node. */
+	void (*stop)(void *ctx, const char *node);
 	/* The whole result of a node; a fetched one fits its SHA-256. Negative errno: it is lost.
 	 */
 	int (*deliver)(void *ctx, const struct gather_node *n);
@@ -102,8 +104,10 @@ void gather_take_seen(struct gather *g, const char *name);
 /* Asks for chunks, and again for those that did not arrive. */
 void gather_tick(struct gather *g, u64 now_ns);
 
-/* Sends ALIVE or STOP to the nodes that accepted and have not sent DONE, to each alone. */
-void gather_control_working(struct gather *g, enum message_kind kind);
+/* The nodes that accepted and have not sent DONE are asked for it by ALIVE, or stopped, each alone.
+ */
+void gather_remind(struct gather *g);
+void gather_stop(struct gather *g);
 
 size_t gather_count(const struct gather *g, enum gather_state state);
 struct gather_node *gather_find(const struct gather *g, const char *name);

@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "fleet/node/nonce.h"
 #include "fleet/wire/selector.h"
@@ -112,13 +113,14 @@ static void node_agent_publish(const struct node_agent *n, const char *to,
 	n->host->publish(n->host->ctx, to, bytes.at, bytes.len);
 }
 
-/* To a subject of this node, which no other may publish to. */
+/* To a subject of this node, which no other may publish to. STOP may have no reply. */
 static void node_agent_publish_own(const struct node_agent *n, const char *to,
 				   const struct fleet_message *m)
 {
 	auto_free char *own = xasprintf("%s.%s", to, n->name);
 
-	node_agent_publish(n, own, m);
+	if (*to)
+		node_agent_publish(n, own, m);
 }
 
 /* Sends DONE. */
@@ -152,20 +154,45 @@ static void stop_run(struct node_agent *n, struct run *r, const char *why)
 		n->host->stop(n->host->ctx, r->number);
 }
 
-static void node_agent_take_stop(struct node_agent *n, const struct fleet_control *c)
+static bool is_target(const struct run *r, const u8 *target)
 {
-	for (size_t i = 0; i < n->runs.nr; i++) {
-		struct run *r = n->runs.at[i];
-		if (r->state == RUN_DONE ||
-		    (c->has_id && memcmp(r->request.id, c->id, sizeof(c->id)) != 0))
-			continue;
-		stop_run(n, r, "It was stopped.");
-	}
+	static const u8 all[FLEET_ID_LEN];
+
+	return r->state != RUN_DONE && !*r->stopped &&
+	       (!memcmp(target, all, sizeof(all)) || !memcmp(target, r->request.id, FLEET_ID_LEN));
 }
 
-static void node_agent_take_alive(struct node_agent *n, const struct fleet_control *c)
+/* Ends requests of the key's person; an operator may end those of others. */
+static enum verdict take_stop(struct node_agent *n, const struct fleet_request *stop,
+			      const struct fleet_key *key, struct str *why)
 {
-	struct run *r = c->has_id ? node_agent_find(n, c->id) : NULL;
+	auto_free char *by = xasprintf("%s stopped it.", key->person);
+	u32 nr = 0, nr_others = 0;
+
+	vec_each(at, &n->runs) {
+		struct run *r = *at;
+		if (!is_target(r, stop->target))
+			continue;
+		if (key->role != FLEET_OPERATOR && strcmp(r->person, key->person) != 0) {
+			nr_others++;
+			continue;
+		}
+		stop_run(n, r, by);
+		auto_free char *what =
+			xasprintf("fleet: stop \"%s\" of %s", r->request.selector, r->person);
+		n->host->audit(n->host->ctx, key->person, what);
+		nr++;
+	}
+	if (nr)
+		return VERDICT_ACCEPT;
+	str_add(why, nr_others ? "Requests of others take an operator."
+			       : "No such request is being served.");
+	return nr_others ? VERDICT_POLICY : VERDICT_NO_MATCH;
+}
+
+static void node_agent_take_alive(struct node_agent *n, const struct fleet_alive *alive)
+{
+	struct run *r = node_agent_find(n, alive->id);
 
 	if (!r)
 		return;
@@ -542,7 +569,7 @@ static void start(struct node_agent *n, const struct fleet_request *request,
 	const struct node_agent_work work = { ++n->last_number, &r->request, &r->selector,
 					      r->person };
 	static const char *const verbs[NR_WANTS] = { "census", "record", "slices of",
-						     "audit list for" };
+						     "audit list for", "stop" };
 	auto_free char *what = NULL;
 
 	*r = (struct run){ .number = work.number,
@@ -571,6 +598,8 @@ static enum verdict check(struct node_agent *n, const struct fleet_request *r,
 {
 	enum verdict v = check_novelty(n, r, why);
 
+	if (r->want == WANT_STOP)
+		return v ? v : take_stop(n, r, k, why);
 	if (!v && n->host->is_disabled(n->host->ctx)) {
 		str_add(why, "The file /run/sysflame/disable exists.");
 		v = VERDICT_DISABLED;
@@ -611,7 +640,7 @@ static void take_request(struct node_agent *n, const char *reply, const struct f
 	struct node_agent_facts f = { 0 };
 	struct selector s;
 
-	if (request_decode(m->request, m->len, &r))
+	if (request_decode(m->request, m->len, &r) || (!*reply && r.want != WANT_STOP))
 		return;
 	if (!r.hz)
 		r.hz = POLICY_HZ_PROFILER;
@@ -626,9 +655,9 @@ static void take_request(struct node_agent *n, const char *reply, const struct f
 	f.caps.fleet = node_agent_has_policy(n) ? &n->policy : NULL;
 	to.verdict = check(n, &r, key, &s, &f, &why);
 	to.why = why.len ? why.at : "";
-	if (to.verdict && r.want != WANT_CENSUS)
+	if (to.verdict && r.want != WANT_CENSUS && !(r.want == WANT_STOP && to.verdict == VERDICT_NO_MATCH))
 		audit_refusal(n, key->person, &to);
-	if (to.verdict || r.want == WANT_CENSUS)
+	if (to.verdict || r.want == WANT_CENSUS || r.want == WANT_STOP)
 		answer(n, &to, &f);
 	else
 		start(n, &r, &s, key, reply, &f);
@@ -693,6 +722,17 @@ static void settle_budget(struct node_agent *n, const struct run *r, u64 covered
 }
 
 void node_agent_ended(struct node_agent *n, u32 number, const struct node_agent_result *result)
+/* A message with half a character would be malformed. */
+static void add_reason(struct run *r, const char *why)
+{
+	auto_free char *both = xasprintf("%s%s%s", r->stopped, *r->stopped && *why ? " " : "", why);
+	auto_str struct str clean = { 0 };
+
+	str_add(&clean, "");
+	utf8_clean(&clean, both, sizeof(r->stopped) - 1);
+	copy_text(r->stopped, sizeof(r->stopped), clean.at);
+}
+
 {
 	struct run *r = find_number(n, number);
 	struct node_agent_result out = *result;
@@ -771,15 +811,13 @@ void node_agent_message(struct node_agent *n, const char *reply, const void *byt
 
 	if (message_decode(bytes, len, &m))
 		return;
-	if (m.kind == MESSAGE_SIGNED && reply_is_valid(reply))
+	if (m.kind == MESSAGE_SIGNED && (!*reply || reply_is_valid(reply)))
 		take_request(n, reply, &m.sealed);
 	else if (m.kind == MESSAGE_GET && reply_is_valid(reply))
 		take_get(n, reply, &m.get);
 	else if (m.kind == MESSAGE_POLICY)
 		take_policy(n, &m.sealed);
-	else if (m.kind == MESSAGE_STOP)
-		node_agent_take_stop(n, &m.control);
 	else if (m.kind == MESSAGE_ALIVE)
-		node_agent_take_alive(n, &m.control);
+		node_agent_take_alive(n, &m.alive);
 	message_fini(&m);
 }

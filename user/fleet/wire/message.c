@@ -149,10 +149,9 @@ static bool take_chunk(const Fleet__Chunk *in, struct fleet_chunk *out)
 	       take_node(out->node, sizeof(out->node), in->node);
 }
 
-static bool take_control(const Fleet__Control *in, struct fleet_control *out)
+static bool take_alive(const Fleet__Alive *in, struct fleet_alive *out)
 {
-	out->has_id = in->id.len;
-	return !out->has_id || take_bytes(out->id, sizeof(out->id), &in->id);
+	return take_bytes(out->id, sizeof(out->id), &in->id);
 }
 
 static const ProtobufCMessageDescriptor *descriptor(enum message_kind kind)
@@ -163,8 +162,7 @@ static const ProtobufCMessageDescriptor *descriptor(enum message_kind kind)
 		[MESSAGE_DONE] = &fleet__done__descriptor,
 		[MESSAGE_GET] = &fleet__get__descriptor,
 		[MESSAGE_CHUNK] = &fleet__chunk__descriptor,
-		[MESSAGE_STOP] = &fleet__control__descriptor,
-		[MESSAGE_ALIVE] = &fleet__control__descriptor,
+		[MESSAGE_ALIVE] = &fleet__alive__descriptor,
 		[MESSAGE_POLICY] = &fleet__signed__descriptor,
 	};
 
@@ -185,9 +183,8 @@ static bool take_message(const ProtobufCMessage *in, struct fleet_message *out)
 		return take_get((const Fleet__Get *)in, &out->get);
 	case MESSAGE_CHUNK:
 		return take_chunk((const Fleet__Chunk *)in, &out->chunk);
-	case MESSAGE_STOP:
 	case MESSAGE_ALIVE:
-		return take_control((const Fleet__Control *)in, &out->control);
+		return take_alive((const Fleet__Alive *)in, &out->alive);
 	case NR_MESSAGE_KINDS:
 		break;
 	}
@@ -202,7 +199,8 @@ int message_decode(const void *bytes, size_t len, struct fleet_message *out)
 		return -EBADMSG;
 	if (b[0] != FLEET_VERSION)
 		return -EPROTONOSUPPORT;
-	if (!b[1] || b[1] >= NR_MESSAGE_KINDS || (len > SMALL_MAX && b[1] != MESSAGE_CHUNK))
+	if (b[1] >= NR_MESSAGE_KINDS || !descriptor(b[1]) ||
+	    (len > SMALL_MAX && b[1] != MESSAGE_CHUNK))
 		return -EBADMSG;
 	memset(out, 0, sizeof(*out));
 	out->kind = b[1];
@@ -245,6 +243,7 @@ static bool take_request(const Fleet__Request *in, struct fleet_request *out)
 	       take_bytes(out->id, sizeof(out->id), &in->id) &&
 	       take_bytes(out->nonce, sizeof(out->nonce), &in->nonce) &&
 	       take_bytes(out->pull_hash, sizeof(out->pull_hash), &in->pull_hash) &&
+	       (!in->target.len || take_bytes(out->target, sizeof(out->target), &in->target)) &&
 	       take_text(out->selector, sizeof(out->selector), in->selector) &&
 	       take_text(out->events, sizeof(out->events), in->events) &&
 	       take_text(out->reason, sizeof(out->reason), in->reason);
@@ -361,13 +360,12 @@ static void put_chunk(const struct fleet_chunk *in, struct str *out)
 	put(MESSAGE_CHUNK, &m.base, out);
 }
 
-static void put_control(enum message_kind kind, const struct fleet_control *in, struct str *out)
+static void put_alive(const struct fleet_alive *in, struct str *out)
 {
-	Fleet__Control m = FLEET__CONTROL__INIT;
+	Fleet__Alive m = FLEET__ALIVE__INIT;
 
-	if (in->has_id)
-		m.id = BYTES(in->id);
-	put(kind, &m.base, out);
+	m.id = BYTES(in->id);
+	put(MESSAGE_ALIVE, &m.base, out);
 }
 
 void message_encode(const struct fleet_message *m, struct str *out)
@@ -389,9 +387,8 @@ void message_encode(const struct fleet_message *m, struct str *out)
 	case MESSAGE_CHUNK:
 		put_chunk(&m->chunk, out);
 		break;
-	case MESSAGE_STOP:
 	case MESSAGE_ALIVE:
-		put_control(m->kind, &m->control, out);
+		put_alive(&m->alive, out);
 		break;
 	case NR_MESSAGE_KINDS:
 		break;
@@ -420,6 +417,7 @@ int request_encode(const struct fleet_request *r, struct fleet_signed *out)
 	m.nr_nodes = r->nr_nodes;
 	m.sampling_seed = BYTES(r->sampling.seed);
 	m.pull_hash = BYTES(r->pull_hash);
+	m.target = BYTES(r->target);
 	m.reason = (char *)r->reason;
 	if (fleet__request__get_packed_size(&m) > sizeof(out->request))
 		return -E2BIG;

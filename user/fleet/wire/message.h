@@ -49,8 +49,7 @@ enum message_kind {
 	MESSAGE_DONE,   /* node -> controller: its result can be fetched, or why there is none */
 	MESSAGE_GET,    /* controller -> node: a piece of the result */
 	MESSAGE_CHUNK,  /* node -> controller */
-	MESSAGE_STOP,   /* anybody -> nodes */
-	MESSAGE_ALIVE,  /* controller -> nodes: somebody still waits */
+	MESSAGE_ALIVE = 7, /* controller -> nodes: somebody still waits */
 	MESSAGE_POLICY, /* operator -> nodes: limits for all of them (fleet/wire/policy.h) */
 	NR_MESSAGE_KINDS,
 };
@@ -60,6 +59,7 @@ enum fleet_want {
 	WANT_RECORDING,
 	WANT_SLICES, /* of continuous profiling, `ago_s` before now */
 	WANT_AUDIT,  /* the node's list of what was asked, as text */
+	WANT_STOP,   /* ends `target` early */
 	NR_WANTS,
 };
 
@@ -86,6 +86,7 @@ struct fleet_request {
 	struct sampling sampling;
 	u32 nr_matched, nr_nodes;     /* in the census; and to take part in all waves. 0: unknown */
 	u8 pull_hash[FLEET_HASH_LEN]; /* SHA-256 of the secret in GET */
+	u8 target[FLEET_ID_LEN];      /* STOP: the id of that request; zero: all of them */
 };
 
 struct fleet_signed {
@@ -147,9 +148,8 @@ struct fleet_chunk {
 	u32 len;
 };
 
-struct fleet_control {
+struct fleet_alive {
 	u8 id[FLEET_ID_LEN];
-	bool has_id;
 };
 
 struct fleet_message {
@@ -160,7 +160,7 @@ struct fleet_message {
 		struct fleet_done done;
 		struct fleet_get get;
 		struct fleet_chunk chunk;
-		struct fleet_control control; /* STOP, ALIVE */
+		struct fleet_alive alive;
 	};
 	void *owner; /* of the chunk's data */
 };
