@@ -165,6 +165,7 @@ static inline int begin(void **state)
 					    .progress = progress,
 					    .publish = publish,
 					    .audit = audit,
+					    .refusal = audit,
 					    .keep_policy = keep_policy };
 	w->controller = (struct gather_host){ w, get, stop_node, deliver };
 	w->mono_ns = 1000 * NS_PER_SEC;

@@ -12,6 +12,8 @@
  *            signs a text, which is malformed, as the policy of all nodes, and sends it
  *        nats_try URL DIR call SUBJECT TEXT
  *            sends a text and prints the reply
+ *        nats_try URL DIR flood SECONDS
+ *            sends requests for the census and for slices as fast as they can be signed
  *        nats_try URL DIR connect TIMES
  *            connects, and prints how often it was refused
  *        nats_try URL DIR asks INBOX SUBJECT
@@ -161,6 +163,8 @@ static void make_request(const char *fault, const u8 *private_key, struct str *o
 		copy_text(r.selector, sizeof(r.selector), "zone==,=");
 	else if (!strcmp(fault, "replay"))
 		r.want = WANT_SLICES;
+	else if (!strcmp(fault, "census"))
+		r.want = WANT_CENSUS;
 	if (request_encode(&r, &m.sealed) || key_sign(private_key, KEY_FOR_REQUEST, &m.sealed))
 		exit(1);
 	if (!strcmp(fault, "signature"))
@@ -221,6 +225,26 @@ static void ask(const char *dir, const char *fault)
 	}
 	printf("%s: %s\n", verdict_name(answer.verdict), answer.why);
 	natsSubscription_Destroy(sub);
+}
+
+static void flood(const char *dir, int seconds)
+{
+	u64 until = time_mono_ns() + (u64)seconds * NS_PER_SEC;
+	u8 private_key[FLEET_KEY_LEN];
+	u32 nr = 0;
+
+	read_key(dir, private_key);
+	for (; time_mono_ns() < until; nr++) {
+		auto_str struct str bytes = { 0 };
+		make_request(nr % 2 ? "replay" : "census", private_key, &bytes);
+		natsStatus s = natsConnection_PublishRequest(connection, "sysflame.v1.req.all",
+							     "_INBOX.o.flood.answer", bytes.at,
+							     (int)bytes.len);
+		if (s != NATS_OK)
+			die("not sent", s);
+	}
+	natsConnection_FlushTimeout(connection, TIMEOUT_MS);
+	printf("sent %u\n", nr);
 }
 
 static void send_policy(const char *dir, const char *text)
@@ -297,6 +321,8 @@ int main(int argc, char **argv)
 		try_subjects(*argv[3] == 'p', argc - 4, argv + 4);
 	else if (!strcmp(argv[3], "ask"))
 		ask(argv[2], argv[4]);
+	else if (!strcmp(argv[3], "flood"))
+		flood(argv[2], atoi(argv[4]));
 	else if (!strcmp(argv[3], "policy") && strlen(argv[4]) <= 512)
 		send_policy(argv[2], argv[4]);
 	else if (!strcmp(argv[3], "call") && argc > 5)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fleet's messages, keys, selectors, sampling hash, budget, policy and nonces. */
+/* The fleet's messages, keys, selectors, sampling hash, budget, policy and what a node
+ * remembers of a key. */
 #include "test.h"
 
 #include <errno.h>
@@ -7,8 +8,8 @@
 
 #include "base/auto.h"
 #include "base/time.h"
+#include "fleet/node/asker.h"
 #include "fleet/node/budget.h"
-#include "fleet/node/nonce.h"
 #include "fleet/wire/bus.h"
 #include "fleet/wire/key.h"
 #include "fleet/wire/policy.h"
@@ -415,19 +416,32 @@ static void clocks_may_differ_by_a_minute(void **state)
 static void a_nonce_counts_once_until_it_expires(void **state)
 {
 	u8 nonce[FLEET_ID_LEN] = { 1 };
-	struct nonces n = { 0 };
+	struct asker a = { 0 };
 
-	assert_int_equal(nonces_add(&n, nonce, 1000, 2000), 0);
-	assert_int_equal(nonces_add(&n, nonce, 1999, 3000), -EEXIST);
-	assert_int_equal(nonces_add(&n, nonce, 2000, 3000), 0);
-	for (u32 i = 1; i < NONCES_MAX; i++) {
-		memcpy(nonce + 4, &i, sizeof(i));
-		assert_int_equal(nonces_add(&n, nonce, 2000, 4000), 0);
+	assert_int_equal(asker_add_nonce(&a, nonce, 1000, 2000), 0);
+	assert_int_equal(asker_add_nonce(&a, nonce, 1999, 3000), -EEXIST);
+	assert_int_equal(asker_add_nonce(&a, nonce, 2000, 3000), 0);
+	assert_int_equal(a.nonces.nr, 1);
+	asker_fini(&a);
+}
+
+static void a_key_asks_once_a_second_after_a_burst(void **state)
+{
+	u64 now = 1000 * NS_PER_SEC;
+	struct asker a = { 0 };
+
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < ASKER_BURST; i++) {
+			assert_true(asker_may(&a, now));
+			asker_count(&a, now);
+		}
+		assert_false(asker_may(&a, now));
+		now += NS_PER_SEC;
+		assert_true(asker_may(&a, now));
+		asker_count(&a, now);
+		assert_false(asker_may(&a, now));
+		now += ASKER_BURST * NS_PER_SEC;
 	}
-	nonce[0] = 2;
-	assert_int_equal(nonces_add(&n, nonce, 2000, 4000), -ENOSPC);
-	assert_int_equal(nonces_add(&n, nonce, 4000, 5000), 0);
-	nonces_fini(&n);
 }
 
 static void secrets_of_an_address_are_not_shown(void **state)
@@ -470,6 +484,7 @@ int main(void)
 		cmocka_unit_test(clocks_may_differ_by_a_minute),
 		cmocka_unit_test(secrets_of_an_address_are_not_shown),
 		cmocka_unit_test(a_nonce_counts_once_until_it_expires),
+		cmocka_unit_test(a_key_asks_once_a_second_after_a_burst),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,22 +126,27 @@ static void a_request_from_before_the_start_is_refused(void **state)
 	expect(w, VERDICT_ACCEPT);
 }
 
-static void two_requests_run_at_a_time(void **state)
+static void two_requests_run_at_a_time_and_one_more_of_an_operator(void **state)
 {
 	struct world *w = *state;
 
-	ask(w);
+	w->request.want = WANT_SLICES;
+	ask_by(w, w->other_key);
 	u32 first = w->number;
-	ask(w);
-	ask(w);
+	ask_by(w, w->other_key);
+	ask_by(w, w->other_key);
 	assert_int_equal(w->nr_started, 2);
+	expect(w, VERDICT_BUSY);
+	ask(w);
+	assert_int_equal(w->nr_started, 3);
+	ask(w);
 	expect(w, VERDICT_BUSY);
 	const struct node_agent_result r = { .verdict = VERDICT_FAILED, .why = "x" };
 	node_agent_started(w->agent, first, VERDICT_ACCEPT, "");
 	node_agent_ended(w->agent, first, &r);
 	forget(w);
 	ask(w);
-	assert_int_equal(w->nr_started, 3);
+	assert_int_equal(w->nr_started, 4);
 }
 
 static void the_days_budget_is_spent(void **state)
@@ -156,6 +161,7 @@ static void the_days_budget_is_spent(void **state)
 		ask(w);
 		if (w->sent.nr)
 			break;
+		w->mono_ns += 2 * NS_PER_SEC;
 		node_agent_started(w->agent, w->number, VERDICT_POLICY, "x"); /* costs nothing */
 		forget(w);
 		ask(w);
@@ -284,7 +290,7 @@ int main(void)
 		TEST(every_refusal_has_its_verdict),
 		TEST(a_request_counts_once),
 		TEST(a_request_from_before_the_start_is_refused),
-		TEST(two_requests_run_at_a_time),
+		TEST(two_requests_run_at_a_time_and_one_more_of_an_operator),
 		TEST(the_days_budget_is_spent),
 		TEST(results_end_after_ten_minutes),
 		TEST(a_result_that_is_too_large_fails),

@@ -2,6 +2,7 @@
 /* A node of the fleet: how its recordings end, and the records it keeps of them. */
 #include "test.h"
 
+#include "fleet/node/asker.h"
 #include "node_agent_world.h"
 
 static void an_operator_stops_every_request(void **state)
@@ -147,20 +148,68 @@ static void a_result_after_its_deadline_is_dropped(void **state)
 	assert_string_equal(w->gather.nodes.at[0]->why, "The result took too long.");
 }
 
-static void a_refusal_is_on_the_audit_list(void **state)
+static void a_refusal_is_on_the_audit_list_once_a_minute(void **state)
 {
 	struct world *w = *state;
 
 	w->request.hz = 200;
 	ask(w);
 	assert_int_equal(w->nr_audited, 1);
+	ask(w);
+	ask(w);
+	node_agent_tick(w->agent);
+	assert_int_equal(w->nr_audited, 1);
 	w->private_key[0] ^= 1;
 	ask(w);
-	ask(w); /* strangers cannot fill the list */
 	assert_int_equal(w->nr_audited, 2);
 	w->mono_ns += 61 * NS_PER_SEC;
-	ask(w);
+	node_agent_tick(w->agent);
 	assert_int_equal(w->nr_audited, 3);
+	assert_string_equal(w->audited, "fleet: refused 2 more: POLICY: within a minute or more.");
+	node_agent_tick(w->agent);
+	assert_int_equal(w->nr_audited, 3);
+}
+
+/* Otto's 10,500 requests keep neither nonces nor places nor the list of anna, who comes next. */
+static void a_key_that_asks_all_the_time_holds_nobody_up(void **state)
+{
+	struct world *w = *state;
+
+	for (u32 i = 0; i < 10500; i++) {
+		memcpy(w->request.nonce + 4, &i, sizeof(i));
+		w->request.want = i % 2 ? WANT_CENSUS : WANT_SLICES;
+		ask_by(w, w->other_key);
+		if (w->nr_started > 2)
+			break;
+	}
+	assert_int_equal(w->nr_started, 2);
+	/* To those that it may ask, and what all strangers get. */
+	assert_int_equal(w->sent.nr, ASKER_BURST - 2 + ASKER_BURST);
+	assert_int_equal(w->nr_audited, 3); /* two starts, and BUSY */
+	w->request.want = WANT_RECORDING;
+	forget(w);
+	ask(w);
+	assert_int_equal(w->nr_started, 3);
+	ask(w);
+	expect(w, VERDICT_BUSY); /* all places are taken */
+}
+
+/* Whoever sees a request can send it again, but not use up what its signer may ask. */
+static void replays_do_not_count_for_their_signer(void **state)
+{
+	struct world *w = *state;
+	struct fleet_request r = { .want = WANT_SLICES,
+				   .duration_s = 1,
+				   .sampling.to_rank = UINT32_MAX };
+
+	for (int i = 0; i < 1000; i++)
+		send_signed(w, &r, w->private_key, "_INBOX.o.x.answer");
+	assert_int_equal(w->nr_started, 1);
+	assert_int_equal(w->nr_audited, 2); /* the start, and REPLAY */
+	assert_int_equal(w->sent.nr, ASKER_BURST);
+	forget(w);
+	ask(w);
+	assert_int_equal(w->nr_started, 2);
 }
 
 /* The number in the last DONE that was sent. */
@@ -290,7 +339,9 @@ int main(void)
 		TEST(a_recorder_over_its_share_ends_the_recording),
 		TEST(a_fifth_of_the_samples_lost_ends_the_recording),
 		TEST(a_result_after_its_deadline_is_dropped),
-		TEST(a_refusal_is_on_the_audit_list),
+		TEST(a_refusal_is_on_the_audit_list_once_a_minute),
+		TEST(a_key_that_asks_all_the_time_holds_nobody_up),
+		TEST(replays_do_not_count_for_their_signer),
 		TEST(a_jvm_that_ends_after_the_recording_is_reported_again),
 		TEST(a_controller_that_waits_hears_of_the_end_again),
 		TEST(a_result_that_is_not_whole_says_so),

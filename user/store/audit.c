@@ -24,6 +24,14 @@ u64 store_audit(struct store *s, const char *who, const char *what)
 	return at_ns;
 }
 
+void store_audit_bound(struct store *s, const char *prefix, u64 most)
+{
+	index_run(s->db,
+		  "DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE "
+		  "substr(what, 1, length(?1)) = ?1 ORDER BY id DESC LIMIT -1 OFFSET ?2)",
+		  "ti", prefix, most);
+}
+
 int store_audit_read(struct store *s, u64 max, struct store_audit_list *out)
 {
 	struct store_audit_list list = { 0 };

@@ -138,6 +138,9 @@ struct store_size store_size(struct store *s);
 /* The audit list: actions and who took them, kept for 90 days. `who`: "operator", "viewer",
  * "daemon". Returns the entry's time. */
 u64 store_audit(struct store *s, const char *who, const char *what);
+
+/* Keeps the newest `most` of the entries that begin with `prefix`. */
+void store_audit_bound(struct store *s, const char *prefix, u64 most);
 struct store_audit_entry {
 	u64 at_ns;
 	char *who, *what;

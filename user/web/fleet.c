@@ -51,7 +51,9 @@
 #define BUDGET_FILE_NEW  "fleet.budget.new"
 #define WORTH_NS         (50 * NS_PER_MS)  /* a smaller change is not written */
 #define SEEN_NS          (30 * NS_PER_SEC) /* between two of them, which are kept for 90 s */
-#define LINES_MAX        1000
+#define REFUSED          "fleet: refused " /* begins entries that others can cause */
+#define REFUSED_MAX      1000
+#define LINES_MAX        (1000 + REFUSED_MAX)
 
 /* The budget of CPU time outlives a restart in a file of the daemon's directory. */
 struct fleet_budget {
@@ -576,6 +578,15 @@ static void host_audit(void *ctx, const char *person, const char *what)
 			      at_ns / NS_PER_MS, person, what);
 }
 
+/* No stream has these: they would push out what was done. */
+static void host_refusal(void *ctx, const char *person, const char *what)
+{
+	struct store *s = ((struct fleet *)ctx)->sv->store;
+
+	store_audit(s, person, what);
+	store_audit_bound(s, REFUSED, REFUSED_MAX);
+}
+
 /*
  * The keys stay as they are if the file is missing or malformed. The signer of the policy that is
  * kept may be among new ones.
@@ -689,9 +700,9 @@ int fleet_new(struct service *sv, struct fleet **out)
 	struct fleet *f = xcalloc(1, sizeof(*f));
 	f->sv = sv;
 	f->host = (struct node_agent_host){
-		f,          host_mono_ns,  host_wall_ms,     host_is_disabled, host_look,
-		host_runs,  host_start,    host_stop,        host_progress,    host_publish,
-		host_audit, host_busy_ppm, host_keep_policy,
+		f,          host_mono_ns, host_wall_ms,  host_is_disabled, host_look,
+		host_runs,  host_start,   host_stop,     host_progress,    host_publish,
+		host_audit, host_refusal, host_busy_ppm, host_keep_policy,
 	};
 	f->pressure_fd = open("/proc/pressure/cpu", O_RDONLY | O_CLOEXEC);
 	f->budget.dir = sv->o->dir;

@@ -12,7 +12,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "base/vec.h"
-#include "fleet/node/nonce.h"
+#include "fleet/node/asker.h"
 #include "fleet/wire/selector.h"
 
 #define REFUSED_NS (60 * NS_PER_SEC) /* anybody may send one: one a minute is logged */
@@ -23,14 +23,6 @@ enum run_state {
 	RUN_STARTS, /* node_agent_started is to come */
 	RUN_RUNS,   /* node_agent_ended is to come */
 	RUN_DONE,   /* the result can be fetched */
-};
-
-#define PROMISES 16 /* censuses whose requests may still come */
-
-/* The use of CPUs that the node stated to a census. */
-struct promise {
-	u8 seed[FLEET_ID_LEN]; /* of the census */
-	u64 busy_ppm;
 };
 
 struct run {
@@ -58,9 +50,7 @@ struct node_agent {
 	u64 instance, born_ns;
 	char subjects[5][96];
 	struct fleet_keys keys;
-	struct nonces nonces;
-	struct promise promises[PROMISES];
-	u32 nr_promises; /* in all; the oldest gives way */
+	struct askers askers;
 	struct budget budget;
 	bool has_budget; /* the number of CPUs is known */
 	VEC(struct run *) runs;
@@ -68,7 +58,6 @@ struct node_agent {
 	struct fleet_policy policy; /* at_ms 0: none */
 	u8 policy_key[FLEET_KEY_LEN];
 	u64 policy_refused_ns; /* the last one that was logged */
-	u64 refused_ns;        /* the last entry on a request that nobody signed */
 };
 
 static void node_agent_run_free(struct run *r)
@@ -250,30 +239,6 @@ static void fail_run(struct node_agent *n, struct run *r)
 	r->is_dropped = true;
 }
 
-void node_agent_tick(struct node_agent *n)
-{
-	struct node_agent_facts f = { 0 };
-
-	if (n->runs.nr)
-		n->host->look(n->host->ctx, &f);
-	for (size_t i = n->runs.nr; i-- > 0;) {
-		struct run *r = n->runs.at[i];
-		u64 since = (r->state == RUN_DONE ? r->done_ns : r->begun_ns);
-		u64 length_s = r->request.want == WANT_RECORDING ? r->request.duration_s : 0;
-		if (r->state == RUN_DONE) {
-			if (node_agent_now_ns(n) - since > NODE_AGENT_RESULT_S * NS_PER_SEC)
-				node_agent_drop(n, r);
-			continue;
-		}
-		const char *why = fault_of(n, r, &f);
-		if (why)
-			stop_run(n, r, why);
-		if (!r->is_dropped && r->state == RUN_RUNS &&
-		    node_agent_now_ns(n) - since > (length_s + NODE_AGENT_ENDING_S) * NS_PER_SEC)
-			fail_run(n, r);
-	}
-}
-
 /* What a request is answered with. */
 struct reply {
 	const struct fleet_request *request;
@@ -309,7 +274,7 @@ void node_agent_free(struct node_agent *n)
 		node_agent_run_free(*r);
 	vec_fini(&n->runs);
 	keys_fini(&n->keys);
-	nonces_fini(&n->nonces);
+	askers_fini(&n->askers);
 	free(n);
 }
 
@@ -477,16 +442,20 @@ static enum verdict check_budget(struct node_agent *n, const struct fleet_reques
 	return VERDICT_BUDGET;
 }
 
+/* One place more for operators: nobody else can keep them out. */
 static enum verdict check_room(const struct node_agent *n, const struct fleet_request *r,
-			       const struct node_agent_facts *f, struct str *why)
+			       const struct fleet_key *k, const struct node_agent_facts *f,
+			       struct str *why)
 {
+	size_t most = POLICY_REQUESTS_MAX + (k->role == FLEET_OPERATOR);
+
 	if (r->want == WANT_RECORDING && !f->has_recorder) {
 		str_add(why, "The recorder does not run at the moment.");
 		return VERDICT_FAILED;
 	}
-	if (r->want == WANT_CENSUS || nr_active(n) < POLICY_REQUESTS_MAX)
+	if (r->want == WANT_CENSUS || nr_active(n) < most)
 		return VERDICT_ACCEPT;
-	str_addf(why, "%d requests are being served.", POLICY_REQUESTS_MAX);
+	str_addf(why, "%zu requests are being served.", nr_active(n));
 	return VERDICT_BUSY;
 }
 
@@ -499,9 +468,9 @@ static bool is_before_start(const struct node_agent *n, const struct fleet_reque
 	return r->sent_ms < wall_ms && wall_ms - r->sent_ms > up_ms;
 }
 
-/* Only a request that somebody has signed gets so far. */
-static enum verdict check_novelty(struct node_agent *n, const struct fleet_request *r,
-				  struct str *why)
+/* Only a request that somebody has signed gets so far. Anybody may send it, also once more. */
+static enum verdict check_novelty(const struct node_agent *n, struct asker *a,
+				  const struct fleet_request *r, struct str *why)
 {
 	u64 now = n->host->wall_ms(n->host->ctx);
 	enum verdict v = policy_time(r, now, why);
@@ -513,14 +482,9 @@ static enum verdict check_novelty(struct node_agent *n, const struct fleet_reque
 			     "served already.");
 		return VERDICT_EXPIRED;
 	}
-	int err = nonces_add(&n->nonces, r->nonce, now, r->sent_ms + POLICY_CLOCK_MS + 1);
-	if (err == -EEXIST) {
+	if (asker_add_nonce(a, r->nonce, now, r->sent_ms + POLICY_CLOCK_MS + 1)) {
 		str_add(why, "The same request was seen before.");
 		return VERDICT_REPLAY;
-	}
-	if (err) {
-		str_add(why, "Too many requests arrived in a minute.");
-		return VERDICT_BUSY;
 	}
 	return VERDICT_ACCEPT;
 }
@@ -529,13 +493,13 @@ static enum verdict check_novelty(struct node_agent *n, const struct fleet_reque
  * As in the answer to the census with the same seed: the controller computes ranks and weights from
  * that.
  */
-static u64 promised_busy(struct node_agent *n, const struct fleet_request *r,
+static u64 promised_busy(const struct node_agent *n, struct asker *a, const struct fleet_request *r,
 			 const struct selector *s)
 {
 	for (u32 i = 0; i < PROMISES; i++)
-		if (!memcmp(n->promises[i].seed, r->sampling.seed, FLEET_ID_LEN))
-			return n->promises[i].busy_ppm;
-	struct promise *p = &n->promises[n->nr_promises++ % PROMISES];
+		if (!memcmp(a->promises[i].seed, r->sampling.seed, FLEET_ID_LEN))
+			return a->promises[i].busy_ppm;
+	struct promise *p = &a->promises[a->nr_promises++ % PROMISES];
 	memcpy(p->seed, r->sampling.seed, FLEET_ID_LEN);
 	p->busy_ppm = events_are_cpu(r->events) && n->host->busy_ppm
 			      ? n->host->busy_ppm(n->host->ctx, s)
@@ -543,8 +507,9 @@ static u64 promised_busy(struct node_agent *n, const struct fleet_request *r,
 	return p->busy_ppm;
 }
 
-static enum verdict check_match(struct node_agent *n, const struct fleet_request *r,
-				struct selector *s, u64 *busy_ppm, struct str *why)
+static enum verdict check_match(const struct node_agent *n, struct asker *a,
+				const struct fleet_request *r, struct selector *s, u64 *busy_ppm,
+				struct str *why)
 {
 	if (selector_parse(r->selector, s, why))
 		return VERDICT_POLICY;
@@ -553,7 +518,7 @@ static enum verdict check_match(struct node_agent *n, const struct fleet_request
 	else if (!n->host->runs(n->host->ctx, s))
 		str_add(why, "No such process runs here.");
 	else {
-		*busy_ppm = promised_busy(n, r, s);
+		*busy_ppm = promised_busy(n, a, r, s);
 		if (sampling_takes(&r->sampling, n->name, *busy_ppm))
 			return VERDICT_ACCEPT;
 		str_add(why, "The request did not choose this node.");
@@ -596,11 +561,11 @@ static enum verdict check(struct node_agent *n, const struct fleet_request *r,
 			  const struct fleet_key *k, struct selector *s, struct node_agent_facts *f,
 			  struct str *why)
 {
-	enum verdict v = check_novelty(n, r, why);
+	enum verdict v = VERDICT_ACCEPT;
 
 	if (r->want == WANT_STOP)
-		return v ? v : take_stop(n, r, k, why);
-	if (!v && n->host->is_disabled(n->host->ctx)) {
+		return take_stop(n, r, k, why);
+	if (n->host->is_disabled(n->host->ctx)) {
 		str_add(why, "The file /run/sysflame/disable exists.");
 		v = VERDICT_DISABLED;
 	}
@@ -609,27 +574,87 @@ static enum verdict check(struct node_agent *n, const struct fleet_request *r,
 			 *n->policy.reason ? ": " : "", n->policy.reason);
 		v = VERDICT_DISABLED;
 	}
-	v = v ? v : check_match(n, r, s, &f->busy_ppm, why);
+	v = v ? v : check_match(n, askers_find(&n->askers, k->key), r, s, &f->busy_ppm, why);
 	v = v ? v : policy_allows(r, s, k, &f->caps, why);
-	v = v ? v : check_room(n, r, f, why);
+	v = v ? v : check_room(n, r, k, f, why);
 	return v ? v : check_budget(n, r, f, why);
 }
 
-static void audit_refusal(const struct node_agent *n, const char *who, const struct reply *r)
+static void audit_refusal(const struct node_agent *n, const char *who, const char *what,
+			  enum verdict v, const char *why)
 {
-	auto_free char *text = xasprintf("fleet: refused \"%s\": %s: %s", r->request->selector,
-					 verdict_name(r->verdict), r->why);
+	auto_free char *text = xasprintf("fleet: refused %s: %s: %s", what, verdict_name(v), why);
 
-	n->host->audit(n->host->ctx, who, text);
+	n->host->refusal(n->host->ctx, who, text);
 }
 
-/* Anybody may send these. One a minute is listed. */
-static void audit_stranger(struct node_agent *n, const struct reply *r)
+/* Lists a refusal. One entry a minute for each key and verdict has the number of the others. */
+static void list_refusal(struct node_agent *n, struct asker *a, const char *who,
+			 const struct reply *r)
 {
-	if (n->refused_ns && node_agent_now_ns(n) - n->refused_ns < REFUSED_NS)
+	auto_free char *what = xasprintf("\"%s\"", r->request->selector);
+
+	if (asker_lists(a, r->verdict, node_agent_now_ns(n)))
+		audit_refusal(n, who, what, r->verdict, r->why);
+}
+
+static void list_others(struct node_agent *n)
+{
+	vec_each(at, &n->askers.all)
+		for (int v = 0; v < NR_VERDICTS; v++) {
+			struct asker *a = *at;
+			u32 nr = asker_take_unlisted(a, v, node_agent_now_ns(n));
+			auto_free char *what = xasprintf("%u more", nr);
+			if (!nr)
+				continue;
+			const struct fleet_key *key = keys_find(&n->keys, a->key);
+			audit_refusal(n, key ? key->person : "-", what, v,
+				      "within a minute or more.");
+		}
+}
+
+/* Lists and answers a request that anybody can send as often: all together have a limit. */
+static void refuse(struct node_agent *n, struct asker *a, const char *who, const struct reply *r)
+{
+	struct asker *strangers = askers_find(&n->askers, NULL);
+
+	list_refusal(n, a, who, r);
+	if (!asker_may(strangers, node_agent_now_ns(n)))
 		return;
-	n->refused_ns = node_agent_now_ns(n);
-	audit_refusal(n, "-", r);
+	asker_count(strangers, node_agent_now_ns(n));
+	answer(n, r, NULL);
+}
+
+/*
+ * Whether the request is new and of its signer, who asks no faster than may be. A key that has
+ * asked too fast costs no further check of signatures. Nobody else can make a key ask.
+ */
+static bool admit(struct node_agent *n, const struct fleet_key *key, const struct fleet_signed *m,
+		  struct reply *to)
+{
+	struct asker *a = askers_find(&n->askers, key ? key->key : NULL);
+	auto_str struct str why = { 0 };
+	u64 now = node_agent_now_ns(n);
+
+	if (key && !asker_may(a, now)) {
+		to->verdict = VERDICT_BUSY;
+		to->why = "This key sends more than one request a second.";
+		refuse(n, a, key->person, to);
+		return false;
+	}
+	if (!key || !key_has_signed(KEY_FOR_REQUEST, m)) {
+		to->verdict = VERDICT_SIGNATURE;
+		to->why = key ? "The signature is not right." : "This node does not know the key.";
+	} else {
+		to->verdict = check_novelty(n, a, to->request, &why);
+		to->why = why.len ? why.at : "";
+	}
+	if (to->verdict)
+		refuse(n, askers_find(&n->askers, NULL),
+		       to->verdict == VERDICT_SIGNATURE ? "-" : key->person, to);
+	else
+		asker_count(a, now);
+	return !to->verdict;
 }
 
 static void take_request(struct node_agent *n, const char *reply, const struct fleet_signed *m)
@@ -644,19 +669,16 @@ static void take_request(struct node_agent *n, const char *reply, const struct f
 		return;
 	if (!r.hz)
 		r.hz = POLICY_HZ_PROFILER;
-	struct reply to = { &r, reply, VERDICT_SIGNATURE, "" };
-	if (!key || !key_has_signed(KEY_FOR_REQUEST, m)) {
-		to.why = key ? "The signature is not right." : "This node does not know the key.";
-		audit_stranger(n, &to);
-		answer(n, &to, NULL);
+	struct reply to = { &r, reply, VERDICT_ACCEPT, "" };
+	if (!admit(n, key, m, &to))
 		return;
-	}
 	n->host->look(n->host->ctx, &f);
 	f.caps.fleet = node_agent_has_policy(n) ? &n->policy : NULL;
 	to.verdict = check(n, &r, key, &s, &f, &why);
 	to.why = why.len ? why.at : "";
-	if (to.verdict && r.want != WANT_CENSUS && !(r.want == WANT_STOP && to.verdict == VERDICT_NO_MATCH))
-		audit_refusal(n, key->person, &to);
+	if (to.verdict && r.want != WANT_CENSUS &&
+	    (r.want != WANT_STOP || to.verdict != VERDICT_NO_MATCH))
+		list_refusal(n, askers_find(&n->askers, key->key), key->person, &to);
 	if (to.verdict || r.want == WANT_CENSUS || r.want == WANT_STOP)
 		answer(n, &to, &f);
 	else
@@ -796,6 +818,31 @@ static void take_get(struct node_agent *n, const char *reply, const struct fleet
 			get->len < r->len - get->offset ? get->len : (u32)(r->len - get->offset);
 	}
 	node_agent_publish(n, reply, &m);
+}
+
+void node_agent_tick(struct node_agent *n)
+{
+	struct node_agent_facts f = { 0 };
+
+	list_others(n);
+	if (n->runs.nr)
+		n->host->look(n->host->ctx, &f);
+	for (size_t i = n->runs.nr; i-- > 0;) {
+		struct run *r = n->runs.at[i];
+		u64 since = (r->state == RUN_DONE ? r->done_ns : r->begun_ns);
+		u64 length_s = r->request.want == WANT_RECORDING ? r->request.duration_s : 0;
+		if (r->state == RUN_DONE) {
+			if (node_agent_now_ns(n) - since > NODE_AGENT_RESULT_S * NS_PER_SEC)
+				node_agent_drop(n, r);
+			continue;
+		}
+		const char *why = fault_of(n, r, &f);
+		if (why)
+			stop_run(n, r, why);
+		if (!r->is_dropped && r->state == RUN_RUNS &&
+		    node_agent_now_ns(n) - since > (length_s + NODE_AGENT_ENDING_S) * NS_PER_SEC)
+			fail_run(n, r);
+	}
 }
 
 /* Otherwise whoever asks could have this node publish anywhere. */

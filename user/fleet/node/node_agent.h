@@ -75,6 +75,7 @@ struct node_agent_host {
 	bool (*progress)(void *ctx, u32 number, u64 *samples, u64 *lost);
 	void (*publish)(void *ctx, const char *subject, const void *bytes, size_t len);
 	void (*audit)(void *ctx, const char *person, const char *what);
+	void (*refusal)(void *ctx, const char *person, const char *what); /* the same */
 
 	/* As busy_ppm of fleet_answer. May be NULL: unknown. */
 	u64 (*busy_ppm)(void *ctx, const struct selector *s);

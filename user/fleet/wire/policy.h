@@ -14,7 +14,7 @@
 #define POLICY_RANGE_S      3600
 #define POLICY_AGO_S        (30 * 24 * 3600)
 #define POLICY_CLOCK_MS     60000
-#define POLICY_REQUESTS_MAX 2    /* at a time */
+#define POLICY_REQUESTS_MAX 2    /* at a time; an operator may have one more */
 #define POLICY_CPU_PPM      1000 /* of all CPUs of the node: 0.1 %, over a day */
 #define POLICY_NODES        200  /* of one request; more take an operator */
 

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a node remembers of a key: how fast it asks, its nonces, and refusals that were listed. */
+#pragma once
+
+#include "base/vec.h"
+#include "fleet/wire/message.h"
+
+#define ASKER_BURST  60 /* requests at once; afterwards one a second */
+#define ASKER_LIST_S 60 /* between two entries of the audit list on the same kind of refusal */
+
+struct nonce {
+	u8 bytes[FLEET_ID_LEN];
+	u64 until_ms;
+};
+
+/* The use of CPUs that a census was answered with, by the seed. */
+struct promise {
+	u8 seed[FLEET_ID_LEN];
+	u64 busy_ppm;
+};
+
+#define PROMISES 16 /* censuses whose requests may still come */
+
+struct refusals {
+	u64 listed_ns; /* the last entry; 0: there was none */
+	u32 nr;        /* since then */
+};
+
+/* Zero: a key that has not asked. Times are monotonic, but for those of nonces. */
+struct asker {
+	u8 key[FLEET_KEY_LEN];
+	u64 rested_ns; /* when it may ask for ASKER_BURST at once again */
+	VEC(struct nonce) nonces;
+	struct refusals refusals[NR_VERDICTS];
+	struct promise promises[PROMISES];
+	u32 nr_promises; /* in all; the oldest gives way */
+};
+
+/* Whether the key may ask now. */
+bool asker_may(const struct asker *a, u64 now_ns);
+
+/* Counts a request. Nonces and entries of a key are bounded by the number of its requests. */
+void asker_count(struct asker *a, u64 now_ns);
+
+/* Remembers a nonce until `until_ms`. -EEXIST: it was seen before. */
+int asker_add_nonce(struct asker *a, const u8 *nonce, u64 now_ms, u64 until_ms);
+
+/* Counts a refusal, or returns true: it is to be listed. */
+bool asker_lists(struct asker *a, enum verdict v, u64 now_ns);
+
+/* The number of refusals that an entry is due for; they are listed now. */
+u32 asker_take_unlisted(struct asker *a, enum verdict v, u64 now_ns);
+
+void asker_fini(struct asker *a);
+
+struct askers {
+	VEC(struct asker *) all;
+};
+
+/* Adds the key if it is new. NULL: strangers, who sign nothing that is new. */
+struct asker *askers_find(struct askers *all, const u8 *key);
+void askers_fini(struct askers *all);
