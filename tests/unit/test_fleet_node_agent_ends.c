@@ -259,6 +259,74 @@ static void a_controller_that_waits_hears_of_the_end_again(void **state)
 	assert_int_equal(w->nr_delivered, 1);
 }
 
+static void who_asks_for_a_request_that_is_unknown_gets_an_answer(void **state)
+{
+	struct world *w = *state;
+
+	run_one(w);
+	node_agent_free(w->agent);
+	w->agent = node_agent_new("n1", "zone=a", &w->host);
+	send_alive(w, ""); /* all nodes get this one */
+	send_alive(w, "sysflame.v1.ctl");
+	assert_int_equal(w->sent.nr, 0);
+	send_alive(w, "_INBOX.o.x.answer");
+	bring(w);
+	assert_int_equal(w->gather.nodes.at[0]->state, GATHER_FAILED);
+	assert_string_equal(w->gather.nodes.at[0]->why,
+			    "It does not know the request: it has restarted.");
+}
+
+/* Both nodes have the subject of the first one's ALIVE. */
+static void a_twin_does_not_end_the_request_of_a_node(void **state)
+{
+	struct world *w = *state;
+	struct fleet_message m = { .kind = MESSAGE_ANSWER, .answer.node = "n1" };
+
+	run_one(w);
+	struct gather_node *n = w->gather.nodes.at[0];
+	memcpy(m.answer.id, w->request.id, sizeof(m.answer.id));
+	m.answer.instance = n->instance + 1;
+	gather_take(&w->gather, "_INBOX.o.x.answer.n1", &m);
+	m = (struct fleet_message){ .kind = MESSAGE_DONE, .done.verdict = VERDICT_FAILED };
+	memcpy(m.done.id, w->request.id, sizeof(m.done.id));
+	strcpy(m.done.node, "n1");
+	m.done.instance = n->instance + 1;
+	gather_take(&w->gather, "_INBOX.o.x.answer.n1", &m);
+	assert_int_equal(n->state, GATHER_WORKS);
+}
+
+/* DONE was lost with a connection; and the reason of the end does not hide that of the failure. */
+static void a_failure_is_repeated_with_its_reasons(void **state)
+{
+	const struct node_agent_result r = { .verdict = VERDICT_FAILED, .why = "No samples." };
+	struct world *w = *state;
+
+	run_one(w);
+	send_stop(w, w->private_key, true);
+	node_agent_ended(w->agent, w->number, &r);
+	forget(w);
+	send_alive(w, "_INBOX.o.x.answer");
+	bring(w);
+	assert_string_equal(w->gather.nodes.at[0]->why, "anna stopped it. No samples.");
+}
+
+static void a_long_reason_is_cut_between_characters(void **state)
+{
+	struct world *w = *state;
+	char why[300];
+
+	for (size_t len = 250; len < 256; len++) {
+		struct node_agent_result r = { .verdict = VERDICT_FAILED, .why = why };
+		memset(why, 'x', len);
+		strcpy(why + len, "\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc"); /* four of two bytes */
+		run_one(w);
+		node_agent_ended(w->agent, w->number, &r);
+		bring(w);
+		forget(w);
+		assert_int_equal(w->gather.nodes.at[0]->state, GATHER_FAILED);
+	}
+}
+
 /* The controller weights by the recorded time, and shows the reason. */
 static void a_result_that_is_not_whole_says_so(void **state)
 {
@@ -344,6 +412,10 @@ int main(void)
 		TEST(replays_do_not_count_for_their_signer),
 		TEST(a_jvm_that_ends_after_the_recording_is_reported_again),
 		TEST(a_controller_that_waits_hears_of_the_end_again),
+		TEST(who_asks_for_a_request_that_is_unknown_gets_an_answer),
+		TEST(a_twin_does_not_end_the_request_of_a_node),
+		TEST(a_failure_is_repeated_with_its_reasons),
+		TEST(a_long_reason_is_cut_between_characters),
 		TEST(a_result_that_is_not_whole_says_so),
 		TEST(a_restart_does_not_refill_the_budget),
 		TEST(a_recording_that_ended_early_costs_its_time),

@@ -345,11 +345,25 @@ static void fetch_recording(struct node_request *e)
 	stored_fini(&s);
 }
 
+/* It is stored once there is room; nobody waits so long. */
+static void give_up(struct node_request *e, const struct session *s)
+{
+	auto_free char *why = xasprintf("%s%sIt cannot be stored: the disk is full or read-only.",
+					s->why ?: "", s->why ? " " : "");
+
+	end_request(e, VERDICT_FAILED, why, NULL);
+}
+
 static void fetch_recordings(struct fleet *f)
 {
 	for (size_t i = f->requests.nr; i-- > 0;) {
 		struct node_request *e = f->requests.at[i];
-		if (e->session && !e->is_converting && !sessions_find(f->sv->sessions, e->session))
+		struct session *s = e->session && !e->is_converting
+					    ? sessions_find(f->sv->sessions, e->session)
+					    : NULL;
+		if (s && s->nr_stores)
+			give_up(e, s);
+		else if (e->session && !e->is_converting && !s)
 			fetch_recording(e);
 	}
 }

@@ -385,6 +385,7 @@ static void take_answer(struct gather *g, const struct fleet_answer *a)
 	enum verdict verdict = verdict_of(g, a);
 
 	if (n) {
+		n->has_twin |= n->instance != a->instance;
 		g->nr_twins += n->instance != a->instance;
 		return;
 	}
@@ -416,12 +417,15 @@ static void take_answer(struct gather *g, const struct fleet_answer *a)
 	set_state(g, n, a->verdict ? GATHER_REFUSED : GATHER_WORKS);
 }
 
-/* It may come again, with JVMs that died. `result` NULL: it is to be fetched. */
+/*
+ * It may come again, with JVMs that died. A node that has restarted is another instance, and says
+ * that it has no result. `result` NULL: it is to be fetched.
+ */
 static void take_done(struct gather *g, const struct fleet_done *d, const void *result)
 {
 	struct gather_node *n = gather_find(g, d->node);
 
-	if (!n || n->instance != d->instance)
+	if (!n || (n->instance != d->instance && (n->has_twin || !d->verdict)))
 		return;
 	g->nr_answers += n->state == GATHER_WORKS || d->nr_died > n->nr_died;
 	n->nr_died = d->nr_died > n->nr_died ? d->nr_died : n->nr_died;
@@ -511,6 +515,7 @@ void gather_tick(struct gather *g, u64 now_ns)
 void gather_remind(struct gather *g)
 {
 	struct fleet_message m = { .kind = MESSAGE_ALIVE };
+	auto_free char *reply = xasprintf("%s.answer", g->pulls.inbox);
 	auto_str struct str bytes = { 0 };
 
 	memcpy(m.alive.id, g->id, sizeof(m.alive.id));
@@ -519,8 +524,7 @@ void gather_remind(struct gather *g)
 		if ((*n)->state != GATHER_WORKS)
 			continue;
 		auto_free char *subject = xasprintf("sysflame.v1.node.%s.get", (*n)->name);
-		if ((*n)->state == GATHER_WORKS)
-			publish(g, subject, "", bytes.at, bytes.len);
+		publish(g, subject, reply, bytes.at, bytes.len);
 	}
 }
 

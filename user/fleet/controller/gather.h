@@ -42,6 +42,7 @@ struct gather_node {
 	char *url;                    /* of its own page; "": unknown */
 	char *runs;                   /* requests that it serves, a line each */
 	u64 instance;
+	bool has_twin; /* another node of its name */
 	enum gather_state state;
 	enum verdict verdict;
 	u32 nr_cpus, nr_jvms, nr_died;

@@ -32,7 +32,7 @@ struct run {
 	u64 busy_ppm; /* as in the answer to the census */
 	struct selector selector;
 	char reply[REPLY_MAX], person[64];
-	char stopped[160]; /* why it was ended early; "" */
+	char stopped[256]; /* why it was ended early or has no result; "" */
 	bool is_dropped;   /* nobody wants the result */
 	u64 begun_ns, heard_ns, done_ns;
 	u64 well_ns;                   /* when the node last did not suffer */
@@ -130,7 +130,7 @@ static void node_agent_say_done(const struct node_agent *n, const struct run *r,
 	d->profile = result->profile;
 	d->nr_died = result->nr_died;
 	d->covered_ms = result->covered_ms;
-	copy_text(d->why, sizeof(d->why), *r->stopped ? r->stopped : result->why);
+	copy_text(d->why, sizeof(d->why), result->why);
 	node_agent_publish_own(n, r->reply, &m);
 }
 
@@ -179,12 +179,28 @@ static enum verdict take_stop(struct node_agent *n, const struct fleet_request *
 	return nr_others ? VERDICT_POLICY : VERDICT_NO_MATCH;
 }
 
-static void node_agent_take_alive(struct node_agent *n, const struct fleet_alive *alive)
+/* Whoever waits for it need not wait longer. */
+static void say_unknown(const struct node_agent *n, const u8 *id, const char *reply)
+{
+	struct fleet_message m = { .kind = MESSAGE_DONE, .done.verdict = VERDICT_FAILED };
+
+	memcpy(m.done.id, id, sizeof(m.done.id));
+	copy_text(m.done.node, sizeof(m.done.node), n->name);
+	m.done.instance = n->instance;
+	copy_text(m.done.why, sizeof(m.done.why),
+		  "It does not know the request: it has restarted.");
+	node_agent_publish_own(n, reply, &m);
+}
+
+static void node_agent_take_alive(struct node_agent *n, const char *reply,
+				  const struct fleet_alive *alive)
 {
 	struct run *r = node_agent_find(n, alive->id);
 
-	if (!r)
+	if (!r) {
+		say_unknown(n, alive->id, reply);
 		return;
+	}
 	r->heard_ns = node_agent_now_ns(n);
 	if (r->state == RUN_DONE) /* the controller may have missed it */
 		node_agent_say_done(n, r, &r->said);
@@ -604,10 +620,10 @@ static void list_others(struct node_agent *n)
 		for (int v = 0; v < NR_VERDICTS; v++) {
 			struct asker *a = *at;
 			u32 nr = asker_take_unlisted(a, v, node_agent_now_ns(n));
-			auto_free char *what = xasprintf("%u more", nr);
 			if (!nr)
 				continue;
 			const struct fleet_key *key = keys_find(&n->keys, a->key);
+			auto_free char *what = xasprintf("%u more", nr);
 			audit_refusal(n, key ? key->person : "-", what, v,
 				      "within a minute or more.");
 		}
@@ -743,7 +759,6 @@ static void settle_budget(struct node_agent *n, const struct run *r, u64 covered
 		budget_give(&n->budget, r->reserved_ns - cost);
 }
 
-void node_agent_ended(struct node_agent *n, u32 number, const struct node_agent_result *result)
 /* A message with half a character would be malformed. */
 static void add_reason(struct run *r, const char *why)
 {
@@ -755,6 +770,7 @@ static void add_reason(struct run *r, const char *why)
 	copy_text(r->stopped, sizeof(r->stopped), clean.at);
 }
 
+void node_agent_ended(struct node_agent *n, u32 number, const struct node_agent_result *result)
 {
 	struct run *r = find_number(n, number);
 	struct node_agent_result out = *result;
@@ -779,12 +795,11 @@ static void add_reason(struct run *r, const char *why)
 		r->len = out.len;
 		digest(r->bytes, r->len, r->sha256);
 	}
-	node_agent_say_done(n, r, &out);
+	add_reason(r, out.why);
 	r->said = out;
 	r->said.bytes = NULL;
-	r->said.why = "";
-	if (out.verdict)
-		node_agent_drop(n, r);
+	r->said.why = r->stopped;
+	node_agent_say_done(n, r, &r->said);
 }
 
 void node_agent_died(struct node_agent *n, u32 number, u32 nr)
@@ -864,7 +879,7 @@ void node_agent_message(struct node_agent *n, const char *reply, const void *byt
 		take_get(n, reply, &m.get);
 	else if (m.kind == MESSAGE_POLICY)
 		take_policy(n, &m.sealed);
-	else if (m.kind == MESSAGE_ALIVE)
-		node_agent_take_alive(n, &m.alive);
+	else if (m.kind == MESSAGE_ALIVE && (!*reply || reply_is_valid(reply)))
+		node_agent_take_alive(n, reply, &m.alive);
 	message_fini(&m);
 }
