@@ -51,18 +51,6 @@ static int write_key(const char *dir, const u8 *private_key)
 	return err;
 }
 
-static int append_line(const char *dir, const char *line)
-{
-	auto_free char *path = xasprintf("%s/keys", dir);
-	auto_close int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	ssize_t len = (ssize_t)strlen(line);
-	int err = fd < 0 ? -errno : write(fd, line, (size_t)len) == len ? 0 : -EIO;
-
-	if (err)
-		log_error("fleet: %s: %s", path, strerror(-err));
-	return err;
-}
-
 /* They are of no use, and would be in the way of the next try. */
 static void remove_key(const char *folder)
 {
@@ -116,7 +104,7 @@ static int make_key(const struct options *o, const char *folder, u8 *public_key,
 /* Nodes know the key from here on. Returns an exit status. */
 static int announce(const char *dir, const struct str *line)
 {
-	if (append_line(dir, line->at))
+	if (layout_change_keys(dir, NULL, line->at))
 		return EXIT_FAILED;
 	printf("%s", line->at);
 	return 0;
@@ -250,12 +238,15 @@ static enum rights_kind kind_of(const struct change *c)
 	return c->is_person ? person_kind(c->role) : RIGHTS_NODE;
 }
 
-static int say_reload(int status)
+static int say_reload(const struct change *c, int status)
 {
-	if (!status)
-		log_info("copy server/users.conf to the NATS servers, and reload them: nats-server "
-			 "--signal reload");
-	return status;
+	if (status)
+		return status;
+	log_info("copy server/users.conf to the NATS servers, and reload them: nats-server "
+		 "--signal reload");
+	if (c->is_person)
+		log_info("copy nodes/NAME/keys to the --fleet-dir of each node");
+	return 0;
 }
 
 /* The line comes last: nodes take it from the file within seconds. Returns an exit status. */
@@ -289,8 +280,8 @@ int fleet_add_main(int argc, char **argv)
 
 	if (status || c.help)
 		return status;
-	return say_reload(c.is_person ? add_person(&c)
-				      : layout_add(c.dir, kind_of(&c), c.name, NULL));
+	return say_reload(&c, c.is_person ? add_person(&c)
+					  : layout_add(c.dir, kind_of(&c), c.name, NULL));
 }
 
 int fleet_revoke_main(int argc, char **argv)
@@ -300,9 +291,7 @@ int fleet_revoke_main(int argc, char **argv)
 
 	if (status || c.help)
 		return status;
-	status = layout_revoke(c.dir, kind_of(&c), c.name);
-	if (!status && c.is_person)
-		log_warn("remove the line of %s from the file `keys`, too, here and on the nodes",
-			 c.name);
-	return say_reload(status);
+	if (c.is_person) /* first: nodes trust it */
+		status = layout_change_keys(c.dir, c.name, "");
+	return say_reload(&c, status ?: layout_revoke(c.dir, kind_of(&c), c.name));
 }

@@ -3,6 +3,7 @@
 #include "fleet/cli/layout.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/bio.h>
@@ -10,6 +11,7 @@
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -419,20 +421,34 @@ static int write_in(const char *dir, const char *name, bool is_private, const st
 	return layout_write_file(path, is_private, text->at, text->len);
 }
 
-/* A file that all clients have: changes of the first reach the others. */
-static int share(const char *dir, const char *name, const char *client)
+/* Replaces a file at once. Its owner and rights stay. */
+static int replace_file(const char *path, const void *bytes, size_t len)
+{
+	auto_free char *new = xasprintf("%s.new", path);
+	struct stat st;
+	bool is_there = !stat(path, &st);
+
+	unlink(new); /* of a command that was killed */
+	int err = layout_write_file(new, false, bytes, len);
+	if (!err && is_there &&
+	    (chown(new, st.st_uid, st.st_gid) || chmod(new, st.st_mode & 07777)))
+		err = -errno;
+	if (!err && rename(new, path))
+		err = -errno;
+	if (err)
+		unlink(new);
+	return err;
+}
+
+/* A file that all clients have, each its own. */
+static int copy_to(const char *client, const char *dir, const char *name)
 {
 	auto_free char *from = xasprintf("%s/%s", dir, name),
 		       *to = xasprintf("%s/%s", client, name);
 	auto_free char *text = NULL;
 	size_t len;
 
-	unlink(to); /* of a client of that name that was revoked */
-	if (!link(from, to))
-		return 0;
-	if (errno != EMLINK && errno != EPERM)
-		return -errno;
-	return file_read(from, NODES_BYTES, &text, &len) ?: layout_write_file(to, false, text, len);
+	return file_read(from, NODES_BYTES, &text, &len) ?: replace_file(to, text, len);
 }
 
 /* Makes the folder of a client with its key, and appends its line. */
@@ -454,9 +470,9 @@ static int add_client(const char *dir, enum rights_kind kind, const char *name,
 	explicit_bzero(seed, sizeof(seed));
 	if (err)
 		return err;
-	err = share(dir, "ca.pem", folder);
+	err = copy_to(folder, dir, "ca.pem");
 	if (!public_key)
-		err = err ?: share(dir, "keys", folder);
+		err = err ?: copy_to(folder, dir, "keys");
 	if (err)
 		unlink(path); /* no server knows it */
 	else
@@ -519,11 +535,15 @@ static int add_clients(const struct layout_options *o, const char *names, const 
 	auto_free char *copy = xstrdup(names), *people = xasprintf("%s/people", o->dir);
 	auto_free char *own = xasprintf("%s/people/%s/nats.nk", o->dir, o->person);
 	auto_free char *here = xasprintf("%s/nats.nk", o->dir);
-	char *rest = copy, *name;
+	char *rest = copy, *name, *seed = NULL;
+	size_t len = 0;
 	int err = add_client(o->dir, o->person_kind, o->person, public_key, users);
 
-	if (!err && link(own, here))
-		err = -errno;
+	err = err ?: file_read(own, NKEY_SEED_TEXT + 1, &seed, &len)
+			    ?: layout_write_file(here, true, seed, len);
+	if (seed)
+		explicit_bzero(seed, len);
+	free(seed);
 	while (!err && (name = strsep(&rest, "\n")))
 		if (*name)
 			err = add_client(o->dir, RIGHTS_NODE, name, NULL, users);
@@ -553,6 +573,52 @@ int layout_write(const struct layout_options *o, const char *names, const u8 *pu
 	str_add(&users, "]\n");
 	err = err ?: write_in(server, "users.conf", true, &users);
 	return err ? failed(o->dir, err) : 0;
+}
+
+static bool is_line_of(const char *line, const char *person)
+{
+	char key[2 * FLEET_KEY_LEN + 1], role[16], name[64];
+
+	return person && *line != '#' && sscanf(line, "%64s %15s %63s", key, role, name) == 3 &&
+	       !strcmp(name, person);
+}
+
+/* The folders of nodes get the file `keys`. */
+static int spread_keys(const char *dir)
+{
+	auto_free char *nodes = xasprintf("%s/%s", dir, folders[RIGHTS_NODE]);
+	DIR *d = opendir(nodes);
+	struct dirent *e;
+	int err = 0;
+
+	while (d && !err && (e = readdir(d))) {
+		auto_free char *folder = xasprintf("%s/%s", nodes, e->d_name);
+		if (node_name_is_valid(e->d_name))
+			err = copy_to(folder, dir, "keys");
+	}
+	if (d)
+		closedir(d);
+	return err;
+}
+
+int layout_change_keys(const char *dir, const char *without, const char *line)
+{
+	auto_close int lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_free char *path = xasprintf("%s/keys", dir), *text = NULL;
+	auto_str struct str out = { 0 };
+	char *rest, *old;
+	size_t len;
+	int err = lock < 0 || flock(lock, LOCK_EX) ? -errno
+						   : file_read(path, NODES_BYTES, &text, &len);
+
+	if (err == -ENOENT)
+		err = 0;
+	for (rest = text; !err && (old = strsep(&rest, "\n"));)
+		if (*old && !is_line_of(old, without))
+			str_addf(&out, "%s\n", old);
+	str_add(&out, line);
+	err = err ?: replace_file(path, out.at, out.len) ?: spread_keys(dir);
+	return err ? failed(path, err) : 0;
 }
 
 /* Reads the lines of all clients, and keeps others from changing them until `lock` is closed. */

@@ -35,6 +35,12 @@ int layout_write(const struct layout_options *o, const char *names, const u8 *pu
 /* A private file, or one for everybody. Fails if it exists. Negative errno. */
 int layout_write_file(const char *path, bool is_private, const void *bytes, size_t len);
 
+/*
+ * Drops the lines of a person (NULL: of nobody) from the file `keys`, appends `line`, and copies
+ * the file to the folder of each node. Returns an exit status.
+ */
+int layout_change_keys(const char *dir, const char *without, const char *line);
+
 /* Whether layout_add would find no such client. Returns an exit status. */
 int layout_check_new(const char *dir, enum rights_kind kind, const char *name);
 
