@@ -70,8 +70,9 @@ static natsStatus try_connect(const char *url, const char *dir)
 
 	natsOptions_SetURL(opts, url);
 	natsOptions_SetAllowReconnect(opts, false);
+	struct bus_key key = { .path = nkey };
 	if (!access(nkey, F_OK))
-		bus_key_set(opts, nkey);
+		bus_key_set(opts, &key);
 	if (!access(ca, R_OK))
 		s = natsOptions_LoadCATrustedCertificates(opts, ca);
 	if (s == NATS_OK)

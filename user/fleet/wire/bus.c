@@ -113,6 +113,7 @@ struct bus {
 	struct bus_client client;
 	bool has_key;
 	char *nkey; /* path of the seed; owned; NULL */
+	struct bus_key key;
 	struct {
 		char *subject;
 		natsSubscription *at;
@@ -435,7 +436,8 @@ char *bus_url_shown(const char *urls)
 
 static void connected(natsConnection *nc, void *ctx)
 {
-	const struct bus *b = ctx;
+	struct bus *b = ctx;
+	long long most = natsConnection_GetMaxPayload(nc);
 	char url[256] = "";
 
 	natsConnection_GetConnectedUrl(nc, url, sizeof(url));
@@ -446,6 +448,17 @@ static void connected(natsConnection *nc, void *ctx)
 			   : "; without a key of NATS, which is for trials only: sysflame fleet "
 			     "init --nodes makes keys");
 	put_text(ctx, BUS_UP, text);
+	auto_free char *small =
+		xasprintf("the server takes messages of %lld bytes; the fleet needs "
+			  "max_payload: %u or more",
+			  most, FLEET_MESSAGE_MAX);
+	if (most < FLEET_MESSAGE_MAX)
+		put_text(ctx, BUS_FAULT, small);
+	if (b->nkey && !b->key.was_asked)
+		put_text(ctx, BUS_FAULT,
+			 "the server asks for no key: everybody who reaches it "
+			 "has all rights of nodes and people");
+	b->key.was_asked = false;
 }
 
 static void disconnected(natsConnection *nc, void *ctx)
@@ -506,8 +519,9 @@ static natsStatus set_files(natsOptions *opts, struct bus *b, const char *dir)
 
 	b->nkey = file_in(dir, "nats.nk");
 	b->has_key = b->nkey || creds;
+	b->key.path = b->nkey;
 	if (b->nkey)
-		s = bus_key_set(opts, b->nkey);
+		s = bus_key_set(opts, &b->key);
 	else if (creds)
 		s = natsOptions_SetUserCredentialsFromFiles(opts, creds, NULL);
 	if (s == NATS_OK && ca)

@@ -36,10 +36,12 @@ static void drop_seed(char *seed)
 /* A natsSignatureHandler; the library frees *why and *signature. */
 static natsStatus sign(char **why, unsigned char **signature, int *len, const char *text, void *ctx)
 {
+	struct bus_key *k = ctx;
 	u8 bytes[FLEET_SIGN_LEN];
-	char *seed = read_seed(ctx);
-	int err = seed ? nkey_sign(seed, text, strlen(text), bytes) : -ENOENT;
+	char *seed = read_seed(k->path);
+	int err = seed ? nkey_sign(seed, text ?: "", strlen(text ?: ""), bytes) : -ENOENT;
 
+	k->was_asked = text && *text;
 	drop_seed(seed);
 	if (err) {
 		*why = xstrdup("the file nats.nk cannot be read, or is malformed");
@@ -54,14 +56,14 @@ static natsStatus sign(char **why, unsigned char **signature, int *len, const ch
 	return NATS_OK;
 }
 
-natsStatus bus_key_set(natsOptions *opts, const char *path)
+natsStatus bus_key_set(natsOptions *opts, struct bus_key *k)
 {
 	char public_key[NKEY_TEXT];
-	char *seed = read_seed(path);
+	char *seed = read_seed(k->path);
 	int err = seed ? nkey_public(seed, public_key) : -ENOENT;
 
 	drop_seed(seed);
-	return err ? NATS_INVALID_ARG : natsOptions_SetNKey(opts, public_key, sign, (void *)path);
+	return err ? NATS_INVALID_ARG : natsOptions_SetNKey(opts, public_key, sign, k);
 }
 
 natsStatus bus_key_connect(natsConnection **out, natsOptions *opts)

@@ -9,9 +9,15 @@
 #pragma once
 
 #include <nats/nats.h>
+#include <stdbool.h>
 
-/* Connects by the seed in a file, which is read at each connection. `path` must live as long. */
-natsStatus bus_key_set(natsOptions *opts, const char *path);
+struct bus_key {
+	const char *path; /* of the seed; it is read at each connection */
+	bool was_asked;   /* the server has asked for a signature */
+};
+
+/* Connects by the key, which must live as long. */
+natsStatus bus_key_set(natsOptions *opts, struct bus_key *k);
 
 /* natsConnection_Connect, also with the next signature. */
 natsStatus bus_key_connect(natsConnection **out, natsOptions *opts);
