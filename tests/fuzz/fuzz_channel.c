@@ -38,6 +38,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (m.kind == CONTROL_SLICE)
 		for (u32 i = 0; i < m.slice.nr; i++)
 			check(strlen(m.slice.services[i].name) < 120);
+	if (m.kind == CONTROL_CRASHED)
+		check(m.crashed.pid > 0 && strlen(m.crashed.namespace) < 128);
 	if (m.kind == CONTROL_ENDED)
 		check(utf8_is_clean(m.ended.why, 1023));
 	return 0;

@@ -14,6 +14,7 @@
 
 struct merged {
 	struct spool spool;
+	u64 most; /* samples of a node */
 	struct merge_order order;
 	struct partial_result partial;
 	struct profile *p;
@@ -28,7 +29,7 @@ static void begin(struct merged *m)
 static void add(struct merged *m, const char *node, const void *bytes, size_t len)
 {
 	const struct spool_result r = {
-		node, "zone=a", 1000000, FLEET_PPB / 100, bytes, len,
+		node, "zone=a", 1000000, FLEET_PPB / 100, bytes, len, m->most,
 	};
 
 	assert_int_equal(spool_add(&m->spool, &r), 0);
@@ -121,6 +122,22 @@ static void a_result_that_exceeds_what_formats_hold_is_left_out(void **state)
 	assert_int_equal(m.partial.totals.at[4].err, EOVERFLOW);
 	assert_int_equal(profile_total(m.p, 0), 9007199254740007);
 	assert_int_equal(profile_find_note(m.p, NOTE_INCOMPLETE "fleet-unreadable")->value, 3);
+	end(&m);
+}
+
+/* 2 CPUs at 99 Hz give 396 in 2 s. */
+static void a_result_that_its_cpus_cannot_give_is_left_out(void **state)
+{
+	struct merged m;
+
+	begin(&m);
+	m.most = 396;
+	add_text(&m, "n1", "a 397\n");
+	add_text(&m, "n2", "a 396\n");
+	run(&m);
+	assert_int_equal(m.partial.totals.at[0].err, ERANGE);
+	assert_int_equal(m.partial.totals.at[1].err, 0);
+	assert_int_equal(profile_total(m.p, 0), 396);
 	end(&m);
 }
 
@@ -305,8 +322,8 @@ static void a_node_delivers_under_its_own_name_only(void **state)
 	assert_int_equal(sflm_write(p, &bytes), 0);
 	begin(&m);
 	m.order.keeps_nodes = true;
-	const struct spool_result r = { "n1",      "zone=x,node=n2", 1000000,
-					FLEET_PPB, bytes.at,         bytes.len };
+	const struct spool_result r = { "n1",     "zone=x,node=n2", 1000000, FLEET_PPB,
+					bytes.at, bytes.len,        0 };
 	assert_int_equal(spool_add(&m.spool, &r), 0);
 	run(&m);
 	assert_string_equal(m.p->labels.at[m.p->weights.at[0].labels].tags,
@@ -352,8 +369,8 @@ static void a_sum_beyond_the_limit_leaves_out_single_nodes_over_many_merges(void
 	assert_int_equal(combine_init(&c, NULL), 0);
 	for (u32 i = 0; i < 200; i++) {
 		snprintf(node, sizeof(node), "n%u", i);
-		const struct spool_result r = { node,      "zone=a", 1000000,
-						FLEET_PPB, full,     strlen(full) };
+		const struct spool_result r = { node, "zone=a",     1000000, FLEET_PPB,
+						full, strlen(full), 0 };
 		assert_int_equal(combine_add(&c, &r), 0);
 		combine_step(&c, false);
 	}
@@ -422,8 +439,8 @@ static void nothing_is_lost_or_counted_twice_over_many_merges(void **state)
 	for (u32 i = 0; i < 4 * COMBINE_RESULTS + 7; i++) {
 		snprintf(node, sizeof(node), "n%u", i);
 		snprintf(text, sizeof(text), "a;b%u %u\n", i % 11, i + 1);
-		const struct spool_result r = { node,      "zone=a", 1000000,
-						FLEET_PPB, text,     strlen(text) };
+		const struct spool_result r = { node, "zone=a",     1000000, FLEET_PPB,
+						text, strlen(text), 0 };
 		assert_int_equal(combine_add(&c, &r), 0);
 		wanted += i + 1;
 		combine_step(&c, false);
@@ -439,6 +456,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(results_add_up_under_the_names_that_all_nodes_share),
 		cmocka_unit_test(a_result_that_exceeds_what_formats_hold_is_left_out),
+		cmocka_unit_test(a_result_that_its_cpus_cannot_give_is_left_out),
 		cmocka_unit_test(an_estimate_beyond_the_limit_is_left_out),
 		cmocka_unit_test(a_damaged_or_cut_result_is_left_out),
 		cmocka_unit_test(a_result_without_wanted_samples_is_left_out),

@@ -206,6 +206,8 @@ static const char *reason_of(u32 err)
 	if (err == EOVERFLOW)
 		return "With its result a sum would exceed 2^53, the largest number that all "
 		       "formats hold.";
+	if (err == ERANGE)
+		return "It claims more samples than its CPUs can give.";
 	return "Its result is no profile that can be read.";
 }
 

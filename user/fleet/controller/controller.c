@@ -24,10 +24,12 @@
 #include "fleet/wire/policy.h"
 #include "fleet/wire/selector.h"
 
-#define SILENCE_NS (500 * NS_PER_MS) /* those seen before have answered: there may be others */
-#define ALIVE_NS   (15 * NS_PER_SEC)
-#define REMIND_NS  (5 * NS_PER_SEC)
-#define KEEP_NODES 200 /* samples of more nodes lose the label of their node */
+#define SILENCE_NS    (500 * NS_PER_MS) /* those seen before have answered: there may be others */
+#define ALIVE_NS      (15 * NS_PER_SEC)
+#define REMIND_NS     (5 * NS_PER_SEC)
+#define SLICES_HZ_MAX 1000
+#define SLICES_MORE_S 1200 /* old ones last up to ten minutes, and are taken as a whole */
+#define KEEP_NODES    200  /* samples of more nodes lose the label of their node */
 
 /* The probability that `failed` or more of `nr` nodes fail, if each does by CONTROLLER_FAILS. */
 static double fail_chance(u32 failed, u32 nr)
@@ -217,6 +219,15 @@ static void stop_node(void *ctx, const char *node)
 	send_stop(ctx, subject);
 }
 
+/* Of samples of the CPU, which no other event is. A request may last a little longer. */
+static u64 most_samples(const struct controller_order *o, const struct gather_node *n)
+{
+	u64 hz = o->want == WANT_RECORDING ? o->hz : SLICES_HZ_MAX;
+	u64 s = o->duration_s + (o->want == WANT_RECORDING ? 5 : SLICES_MORE_S);
+
+	return strcmp(o->events, "cpu") ? 0 : 2 * hz * s * (n->nr_cpus ?: FLEET_CPUS_MAX);
+}
+
 static int deliver(void *ctx, const struct gather_node *n)
 {
 	struct controller *c = ctx;
@@ -233,6 +244,7 @@ static int deliver(void *ctx, const struct gather_node *n)
 		.chance_ppb = sampling_chance(&c->choice.sampling, n->busy_ppm),
 		.bytes = n->pull.bytes,
 		.len = n->pull.size,
+		.most = most_samples(&c->order, n),
 	};
 
 	return combine_add(&c->combine, &r);

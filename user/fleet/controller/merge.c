@@ -41,7 +41,7 @@ enum spool_kind {
 /* The two texts and the bytes follow. */
 struct spool_entry {
 	u32 kind, first_len, second_len, len;
-	u64 weight_ppm;
+	u64 weight_ppm, most;
 	u32 chance_ppb;
 };
 
@@ -312,6 +312,9 @@ static int add_result(struct merging *m, const struct entry *e, struct merge_tot
 	if (!file->weights.nr)
 		return add_sums(m, file)
 			       ?: -ENODATA; /* with its types a partial result can be read */
+	for (u32 i = 0; e->head.most && i < file->types.nr; i++)
+		if (profile_total(file, i) > e->head.most)
+			return -ERANGE;
 	total->raw = total->value = file->types.nr ? profile_total(file, 0) : 0;
 	if (m->params.scales) {
 		double chance = (double)e->head.chance_ppb / FLEET_PPB;
@@ -521,6 +524,7 @@ int spool_add(struct spool *s, const struct spool_result *r)
 	const struct spool_entry e = { .kind = SPOOL_RESULT,
 				       .weight_ppm = r->weight_ppm,
 				       .chance_ppb = r->chance_ppb,
+				       .most = r->most,
 				       .len = (u32)r->len };
 	int err = add(s, e, r->node, r->labels, r->bytes);
 

@@ -46,11 +46,11 @@ const char *verdict_name(enum verdict v);
 enum message_kind {
 	MESSAGE_SIGNED = 1, /* controller -> nodes */
 	MESSAGE_ANSWER,     /* node -> controller: whether it takes part */
-	MESSAGE_DONE,   /* node -> controller: its result can be fetched, or why there is none */
-	MESSAGE_GET,    /* controller -> node: a piece of the result */
-	MESSAGE_CHUNK,  /* node -> controller */
+	MESSAGE_DONE,      /* node -> controller: its result can be fetched, or why there is none */
+	MESSAGE_GET,       /* controller -> node: a piece of the result */
+	MESSAGE_CHUNK,     /* node -> controller */
 	MESSAGE_ALIVE = 7, /* controller -> nodes: somebody still waits */
-	MESSAGE_POLICY, /* operator -> nodes: limits for all of them (fleet/wire/policy.h) */
+	MESSAGE_POLICY,    /* operator -> nodes: limits for all of them (fleet/wire/policy.h) */
 	NR_MESSAGE_KINDS,
 };
 
