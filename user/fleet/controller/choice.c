@@ -10,39 +10,38 @@
 #include "base/auto.h"
 #include "fleet/wire/selector.h"
 
-/*
- * In mean sizes. A node may do more than the census says: the least size bounds its weight. One
- * that does not know its use is rather asked than guessed. Tried on ten kinds of fleets
- * (tests/unit/test_fleet_estimate.c).
- */
-#define LEAST_SIZE   0.1
-#define UNKNOWN_SIZE 4
-#define OFF          0.3 /* a node's use now against that in the census */
-#define PPM          1e6
+/* Of the mean size: a node may do more than the census says, and this bounds its weight. */
+#define LEAST_SIZE 0.1
+#define OFF        0.3 /* a node's use now against that in the census */
+#define PPM        1e6
 
 static bool matches(const struct gather_node *n)
 {
 	return n->verdict != VERDICT_NO_MATCH;
 }
 
-/* What the chance of such a node grows with; 1 if chances are equal. */
+/*
+ * What the chance of such a node grows with; 1 if chances are equal. For a node that does not know
+ * its use it is the root mean square of the others: that makes the variance of the total least
+ * (J. Neyman, Journal of the Royal Statistical Society 97, 1934), as one of them may be large.
+ */
 static double pull_of(const struct choice *c, u64 busy_ppm)
 {
 	double mean = c->fleet.mean, busy = (double)busy_ppm / PPM;
 
 	if (c->is_equal)
 		return 1;
-	return !busy_ppm                  ? UNKNOWN_SIZE * mean
-	       : busy > LEAST_SIZE * mean ? busy
-					  : LEAST_SIZE * mean;
+	if (!busy_ppm)
+		return sqrt(mean * mean + c->fleet.variance);
+	return busy > LEAST_SIZE * mean ? busy : LEAST_SIZE * mean;
 }
 
 double choice_size(const struct choice *c, u64 busy_ppm)
 {
-	return c->is_equal || busy_ppm ? pull_of(c, busy_ppm) : c->fleet.mean;
+	return c->is_equal ? 1 : busy_ppm ? (double)busy_ppm / PPM : c->fleet.mean;
 }
 
-/* Mean, variance and third moment of the sizes that are known. */
+/* Mean and variance of the sizes that are known. */
 static void measure(struct choice *c)
 {
 	struct estimate_fleet *f = &c->fleet;
@@ -63,7 +62,6 @@ static void measure(struct choice *c)
 		if (!matches(*n) || !(*n)->busy_ppm)
 			continue;
 		f->variance += off * off / nr_known;
-		f->skew += off * off * off / nr_known;
 	}
 }
 
@@ -115,7 +113,7 @@ static double expect_width(const struct choice *c, double per_pull)
 {
 	const struct estimate_fleet *f = &c->fleet;
 	double unknown = fmin(1, per_pull * pull_of(c, 0));
-	double sum = f->nr_unknown * (1 - unknown) * f->variance;
+	double sum = f->nr_unknown * (1 / unknown - 1) * f->variance;
 
 	vec_each(n, &c->census->nodes) {
 		u64 busy = (*n)->busy_ppm;

@@ -11,7 +11,10 @@
 
 #define REPEATS 1000
 #define DRAWS   4000000 /* in all repeats together, roughly */
-#define TAILS   0.05    /* both */
+/* No load follows the census more exactly, though few nodes may look like it by chance. */
+#define EXACT 0.03
+
+#define TAILS 0.05 /* both */
 
 struct moments {
 	double mean, variance; /* of the mean */
@@ -157,51 +160,52 @@ static double student_95(double freedom)
 	       (5 * z3 * z * z + 16 * z3 + 3 * z) / (96 * freedom * freedom);
 }
 
-/* Variance of the estimate, and the degrees of freedom behind it. */
+/* Variance of a part of the estimate, and what its degrees of freedom follow from. */
 struct spread {
-	double variance, freedom;
+	double variance, squares, chance;
+	u32 nr; /* nodes that are not certain: these add no chance */
 };
 
-/* Nodes that are certain add no chance. */
-static struct spread spread_of(const struct estimate_sample *s, double ratio, double factor)
+static struct spread spread_of(const struct estimate_sample *s, double ratio, bool are_unknown)
 {
-	double sum = 0, squares = 0;
-	u32 nr = 0;
+	struct spread d = { .chance = 0 };
 
 	for (u32 i = 0; i < s->nr; i++) {
 		const struct estimate_node *n = &s->nodes[i];
-		double residual = (n->value - ratio * n->size) / n->chance;
-		double part = (1 - n->chance) * residual * residual;
-		sum += part;
-		squares += part * part;
-		nr += n->chance < 1;
+		double residual = fmax(fabs(n->value - ratio * n->size), EXACT * ratio * n->size);
+		double part = (1 - n->chance) * pow(residual / n->chance, 2);
+		if (n->is_unknown != are_unknown)
+			continue;
+		d.variance += part;
+		d.squares += part * part;
+		d.chance = n->chance;
+		d.nr += n->chance < 1;
 	}
-	double most = nr > 2 ? nr - 1 : 1, freedom = squares > 0 ? sum * sum / squares : most;
-	freedom = fmin(most, fmax(3, freedom));
-	return (struct spread){ sum * (nr > 1 ? nr / (nr - 1.0) : 1) * factor * factor, freedom };
+	return d;
 }
 
-static double unknown_chance(const struct estimate_sample *s)
+/* Satterthwaite's degrees of freedom. */
+static double freedom_of(const struct spread *a, const struct spread *b)
 {
-	for (u32 i = 0; i < s->nr; i++)
-		if (s->nodes[i].is_unknown)
-			return s->nodes[i].chance;
-	return 0;
+	double all = a->variance + b->variance, most = a->nr + b->nr > 2 ? a->nr + b->nr - 1 : 1;
+	double freedom = a->squares + b->squares > 0 ? all * all / (a->squares + b->squares) : most;
+
+	return fmin(most, fmax(3, freedom));
 }
 
 static void add_interval(const struct estimate_fleet *f, const struct estimate_sample *s,
 			 double factor, struct estimate *e)
 {
 	double ratio = f->size > 0 ? e->total / f->size : 0;
-	struct spread spread = spread_of(s, ratio, factor);
-	double unseen = f->nr_unknown * (1 - unknown_chance(s));
-	double error = sqrt(spread.variance + unseen * f->variance * ratio * ratio);
-	double t = student_95(spread.freedom), skew = unseen * f->skew * pow(ratio, 3);
+	struct spread known = spread_of(s, ratio, false), unknown = spread_of(s, ratio, true);
+	double t = student_95(freedom_of(&known, &unknown));
+	double nr = known.nr + unknown.nr > 1 ? known.nr + unknown.nr : 2;
+	double missed = unknown.chance > 0 ? 1 / unknown.chance - 1 : f->nr_unknown;
+	double expected = f->nr_unknown * missed * f->variance * ratio * ratio;
+	double error = sqrt((known.variance + fmax(unknown.variance, expected)) * nr / (nr - 1));
 
-	e->low = fmax(0, e->total - t * error);
-	e->high = e->total + t * error;
-	if (error > 0 && skew > 0)
-		e->high += skew / (error * error) * (t * t - 1) / 6;
+	e->low = fmax(0, e->total - t * factor * error);
+	e->high = e->total + t * factor * error;
 	e->has_interval = true;
 }
 

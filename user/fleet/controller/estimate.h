@@ -33,10 +33,10 @@ struct estimate {
 
 /* Sizes of all nodes, which the census knows: CPUs in use. */
 struct estimate_fleet {
-	u32 nr, nr_unknown;    /* an unknown size is taken for the mean */
-	double size;           /* the sum of all */
-	double mean;           /* of the known ones, as are .. */
-	double variance, skew; /* .. these; `skew` is the third central moment */
+	u32 nr, nr_unknown; /* an unknown size is taken for the mean */
+	double size;        /* the sum of all */
+	double mean;        /* of the known ones, as .. */
+	double variance;    /* .. is this */
 };
 
 /* A node that delivered. */
@@ -70,8 +70,8 @@ double estimate_factor(const struct estimate_fleet *f, const struct estimate_sam
  * The ratio estimator (W. Cochran, "Sampling Techniques", 1977, chapter 6): the values' ratio to
  * the sizes in the sample, times the size of all nodes. The interval holds the true total with a
  * probability of 95 %: from the residuals, by Student's t with Satterthwaite's degrees of freedom.
- * Nodes of unknown size may be as different as those of known sizes are; their part is skewed,
- * which Cornish and Fisher's expansion takes into account.
+ * Few nodes of unknown size are in the sample, and the large ones may not be among them: their part
+ * of the variance is at least that of as many nodes of known sizes.
  */
 struct estimate estimate_total(const struct estimate_fleet *f, const struct estimate_sample *s);
 

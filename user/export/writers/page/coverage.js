@@ -19,7 +19,7 @@ function coverageInterval(value, few) {
 }
 
 // One side of a comparison, or the whole; `prefix` is that of its notes.
-function coverageOf(app, prefix, heading) {
+function coverageOf(app, prefix, heading, methods = []) {
 	const notes = new Map(app.original.meta.notes.filter((n) => n.key.startsWith(prefix)).map((n) => [n.key.slice(prefix.length), n])), value = (key) => (notes.get(key) || {}).value;
 	if (!notes.has('fleet-asked'))
 		return [];
@@ -27,7 +27,7 @@ function coverageOf(app, prefix, heading) {
 	const nodes = [...notes].filter(([key]) => key.startsWith('fleet-node/')), heaviest = Math.max(1, ...nodes.map(([, n]) => n.value));
 	const parts = heading ? [element('h3', '', heading)] : [];
 	parts.push(coverageTable(COVERAGE_STEPS.filter((s) => notes.has(`fleet-${s}`)).map((s) => [count(value(`fleet-${s}`)), text(notes.get(`fleet-${s}`)), value(`fleet-${s}`) / most * 100])),
-		element('p', '', coverageInterval(value, notes.has('fleet-few') && text(notes.get('fleet-few')))));
+		element('p', '', coverageInterval(value, notes.has('fleet-few') && text(notes.get('fleet-few')))), ...methods);
 	if (nodes.length)
 		parts.push(element('h3', '', nodes.length < delivered ? `The ${nodes.length} nodes with most, as recorded` : 'Nodes, as recorded'),
 			coverageTable(nodes.map(([key, n]) => [count(n.value), `${key.slice(11)}  ${text(n)}`, n.value / heaviest * 100])));
@@ -61,7 +61,7 @@ function coverageSplits(app) {
 
 function fillCoverage(app) {
 	const value = (key) => (app.original.meta.notes.find((n) => n.key === key) || {}).value, isDiff = isComparison(app.original), panel = element('details', 'coverage');
-	const parts = isDiff ? [...coverageChange(app), ...coverageOf(app, 'before_', 'Before'), ...coverageOf(app, 'after_', 'After')] : [...coverageOf(app, ''), ...coverageMethods(app), ...coverageSplits(app)];
+	const parts = isDiff ? [...coverageChange(app), ...coverageOf(app, 'before_', 'Before'), ...coverageOf(app, 'after_', 'After')] : [...coverageOf(app, '', '', coverageMethods(app)), ...coverageSplits(app)];
 	if (!parts.length)
 		return;
 	const summary = isDiff ? `Coverage: ${count(value('before_fleet-delivered') || 0)} nodes before, ${count(value('after_fleet-delivered') || 0)} after`
