@@ -487,6 +487,7 @@ static void the_estimate_is_scaled_by_the_nodes_that_delivered(void **state)
 	double sum = 0;
 
 	answer_all(&census, &nodes, id);
+	nodes.census = &census;
 	choice_take(&choice, &census, id, false);
 	choice_plan(&choice, CHOSEN, false);
 	for (u32 i = 0; i < DELIVERED; i++) {
