@@ -238,6 +238,31 @@ static void the_census_ends_soon_after_the_last_node_that_was_seen_before(void *
 	end(&w);
 }
 
+/* What nodes answer to the request comes behind what they answered to the census. */
+static void late_answers_to_the_census_keep_the_request_waiting(void **state)
+{
+	u8 census[FLEET_ID_LEN], id[FLEET_ID_LEN];
+	struct world w;
+
+	begin(&w, WANT_SLICES, "");
+	memcpy(census, w.id, sizeof(census));
+	answer(&w, "n1", "x", VERDICT_ACCEPT);
+	step(&w, NS_PER_SEC);
+	memcpy(id, w.id, sizeof(id));
+	memcpy(w.id, census, sizeof(census));
+	for (u32 i = 2; i < 10; i++) {
+		auto_free char *name = xasprintf("n%u", i);
+		assert_int_equal(step(&w, 900 * NS_PER_MS).phase, CONTROLLER_RECORDS);
+		answer(&w, name, "x", VERDICT_ACCEPT);
+	}
+	memcpy(w.id, id, sizeof(id));
+	answer(&w, "n1", "x", VERDICT_ACCEPT);
+	struct controller_state s = step(&w, NS_PER_MS);
+	assert_int_equal(gather_count(s.nodes, GATHER_WORKS), 1);
+	assert_int_equal(s.nodes->late.nr, 8);
+	end(&w);
+}
+
 static void an_answer_after_the_census_is_named(void **state)
 {
 	u8 census[FLEET_ID_LEN];
@@ -582,6 +607,7 @@ int main(void)
 		cmocka_unit_test(a_node_that_the_census_lacks_is_stopped_and_does_not_count),
 		cmocka_unit_test(the_census_goes_on_while_answers_arrive),
 		cmocka_unit_test(the_census_ends_soon_after_the_last_node_that_was_seen_before),
+		cmocka_unit_test(late_answers_to_the_census_keep_the_request_waiting),
 		cmocka_unit_test(an_answer_after_the_census_is_named),
 		cmocka_unit_test(a_node_that_is_overdue_is_asked_again),
 		cmocka_unit_test(who_stops_again_does_not_wait_for_the_missing),

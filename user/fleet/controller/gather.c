@@ -364,9 +364,18 @@ static bool is_late(const struct gather *g, const char *name)
 	return g->census && (!n || n->verdict == VERDICT_NO_MATCH);
 }
 
+/* Answers that are waited for come behind it. */
+static void add_late(struct gather *g, const char *name)
+{
+	size_t before = g->late.nr;
+
+	node_names_add(&g->late, name);
+	g->nr_answers += g->late.nr - before;
+}
+
 static void leave_out(struct gather *g, const struct fleet_answer *a)
 {
-	node_names_add(&g->late, a->node);
+	add_late(g, a->node);
 	if (!a->verdict)
 		g->host->stop(g->host->ctx, a->node);
 }
@@ -375,7 +384,7 @@ static void leave_out(struct gather *g, const struct fleet_answer *a)
 static void take_late(struct gather *g, const struct fleet_answer *a)
 {
 	if (!gather_find(g->census, a->node) && verdict_of(g, a) != VERDICT_NO_MATCH)
-		node_names_add(&g->late, a->node);
+		add_late(g, a->node);
 }
 
 static void take_answer(struct gather *g, const struct fleet_answer *a)
