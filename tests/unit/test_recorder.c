@@ -205,6 +205,7 @@ static void a_recording_arrives_in_parts(void **state)
 	struct world *w = *state;
 	static struct control_message m;
 	u64 samples = 0, in_profiles = 0, parts = 0, end_ns = time_mono_ns() + PATIENCE_NS;
+	bool is_stopped = false;
 	int fd;
 
 	if (!w)
@@ -231,8 +232,11 @@ static void a_recording_arrives_in_parts(void **state)
 		assert_true(m.part.begin_wall_ns < m.part.end_wall_ns);
 		assert_true(!m.part.samples || has_comm(part, "recorder_load"));
 		profile_free(part);
-		if (++parts == 2)
-			stop(w, 7);
+		parts++;
+		if (parts < 2 || samples <= 50 || is_stopped)
+			continue;
+		is_stopped = true; /* a busy machine takes fewer samples in a part */
+		stop(w, 7);
 	}
 	assert_int_equal(m.ended.id, 7);
 	assert_int_equal(m.ended.err, 0);

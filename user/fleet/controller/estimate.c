@@ -13,6 +13,8 @@
 #define DRAWS   4000000 /* in all repeats together, roughly */
 /* No load follows the census more exactly, though few nodes may look like it by chance. */
 #define EXACT 0.03
+/* Half of the narrowest interval: what nodes record is a sample itself. */
+#define LEAST_HALF 0.001
 
 #define TAILS 0.05 /* both */
 
@@ -204,8 +206,10 @@ static void add_interval(const struct estimate_fleet *f, const struct estimate_s
 	double expected = f->nr_unknown * missed * f->variance * ratio * ratio;
 	double error = sqrt((known.variance + fmax(unknown.variance, expected)) * nr / (nr - 1));
 
-	e->low = fmax(0, e->total - t * factor * error);
-	e->high = e->total + t * factor * error;
+	double half = fmax(t * factor * error, LEAST_HALF * e->total);
+
+	e->low = fmax(0, e->total - half);
+	e->high = e->total + half;
 	e->has_interval = true;
 }
 
