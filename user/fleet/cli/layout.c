@@ -532,7 +532,7 @@ static int write_configuration(const struct layout_options *o, const char *serve
 static int add_clients(const struct layout_options *o, const char *names, const u8 *public_key,
 		       struct str *users)
 {
-	auto_free char *copy = xstrdup(names), *people = xasprintf("%s/people", o->dir);
+	auto_free char *copy = xstrdup(names);
 	auto_free char *own = xasprintf("%s/people/%s/nats.nk", o->dir, o->person);
 	auto_free char *here = xasprintf("%s/nats.nk", o->dir);
 	char *rest = copy, *name, *seed = NULL;
