@@ -14,7 +14,7 @@
 
 struct merged {
 	struct spool spool;
-	u64 most; /* samples of a node */
+	u64 most_samples, most_ns; /* of a node */
 	struct merge_order order;
 	struct partial_result partial;
 	struct profile *p;
@@ -29,7 +29,7 @@ static void begin(struct merged *m)
 static void add(struct merged *m, const char *node, const void *bytes, size_t len)
 {
 	const struct spool_result r = {
-		node, "zone=a", 1000000, FLEET_PPB / 100, bytes, len, m->most,
+		node, "zone=a", 1000000, FLEET_PPB / 100, bytes, len, m->most_samples, m->most_ns,
 	};
 
 	assert_int_equal(spool_add(&m->spool, &r), 0);
@@ -131,7 +131,7 @@ static void a_result_that_its_cpus_cannot_give_is_left_out(void **state)
 	struct merged m;
 
 	begin(&m);
-	m.most = 396;
+	m.most_samples = m.most_ns = 396;
 	add_text(&m, "n1", "a 397\n");
 	add_text(&m, "n2", "a 396\n");
 	run(&m);
@@ -139,6 +139,29 @@ static void a_result_that_its_cpus_cannot_give_is_left_out(void **state)
 	assert_int_equal(m.partial.totals.at[1].err, 0);
 	assert_int_equal(profile_total(m.p, 0), 396);
 	end(&m);
+}
+
+/* As slices have them. */
+static void values_in_ns_are_bounded_by_the_time(void **state)
+{
+	auto_profile struct profile *p = profile_new();
+	auto_str struct str bytes = { 0 };
+
+	profile_add_type(p, "cpu", "ns");
+	profile_add(p, profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "a", "")),
+		    profile_intern_labels(p, &(struct labels){ 0 }), 0, 4000000000);
+	assert_int_equal(sflm_write(p, &bytes), 0);
+	for (u64 most_ns = 4000000000; most_ns >= 3999999999; most_ns--) {
+		struct merged m;
+		begin(&m);
+		m.most_samples = 396;
+		m.most_ns = most_ns;
+		add(&m, "n1", bytes.at, bytes.len);
+		add_text(&m, "n2", "a 1\n");
+		run(&m);
+		assert_int_equal(m.partial.totals.at[0].err, most_ns < 4000000000 ? ERANGE : 0);
+		end(&m);
+	}
 }
 
 /* Estimates of a small share may exceed the limit though the values do not. */
@@ -457,6 +480,7 @@ int main(void)
 		cmocka_unit_test(results_add_up_under_the_names_that_all_nodes_share),
 		cmocka_unit_test(a_result_that_exceeds_what_formats_hold_is_left_out),
 		cmocka_unit_test(a_result_that_its_cpus_cannot_give_is_left_out),
+		cmocka_unit_test(values_in_ns_are_bounded_by_the_time),
 		cmocka_unit_test(an_estimate_beyond_the_limit_is_left_out),
 		cmocka_unit_test(a_damaged_or_cut_result_is_left_out),
 		cmocka_unit_test(a_result_without_wanted_samples_is_left_out),

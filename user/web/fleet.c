@@ -449,6 +449,19 @@ static int start_recording(struct node_request *e, const struct node_agent_work 
 	return sessions_start(e->fleet->sv->sessions, &o);
 }
 
+/* The node has accepted. */
+static void end_without_slices(struct node_request *e, const struct range *r)
+{
+	bool is_new = r->to_ms * NS_PER_MS + STORE_LATE_NS > time_wall_ns();
+	auto_free char *why =
+		is_new ? xasprintf("The slices of this time are not written yet; they are after "
+				   "%llu s.",
+				   STORE_LATE_NS / NS_PER_SEC)
+		       : xstrdup("There are no slices of this time.");
+
+	end_request(e, VERDICT_FAILED, why, NULL);
+}
+
 static int start_range(struct node_request *e, const struct node_agent_work *w)
 {
 	u64 to_ms = time_wall_ns() / NS_PER_MS - w->request->ago_s * 1000ull;
@@ -463,9 +476,13 @@ static int start_range(struct node_request *e, const struct node_agent_work *w)
 	struct store_coverage c = { 0 };
 	if (!store_coverage(e->fleet->sv->store, r.from_ms * NS_PER_MS, r.to_ms * NS_PER_MS, &c))
 		e->covered_ms = c.covered_ns / NS_PER_MS;
-	r.may_be_empty = e->covered_ms > 0;
+	r.may_be_empty = true;
 	store_coverage_fini(&c);
 	node_agent_started(e->fleet->agent, e->number, VERDICT_ACCEPT, "");
+	if (!e->covered_ms) {
+		end_without_slices(e, &r);
+		return 0;
+	}
 	return range_render(e->fleet->sv, &r, "sflm", converted, e);
 }
 

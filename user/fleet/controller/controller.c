@@ -219,13 +219,12 @@ static void stop_node(void *ctx, const char *node)
 	send_stop(ctx, subject);
 }
 
-/* Of samples of the CPU, which no other event is. A request may last a little longer. */
-static u64 most_samples(const struct controller_order *o, const struct gather_node *n)
+/* Twice the CPU time of the request, in s: it may last a little longer. 0: for no other event. */
+static u64 most_cpu_s(const struct controller_order *o, const struct gather_node *n)
 {
-	u64 hz = o->want == WANT_RECORDING ? o->hz : SLICES_HZ_MAX;
 	u64 s = o->duration_s + (o->want == WANT_RECORDING ? 5 : SLICES_MORE_S);
 
-	return strcmp(o->events, "cpu") ? 0 : 2 * hz * s * (n->nr_cpus ?: FLEET_CPUS_MAX);
+	return strcmp(o->events, "cpu") ? 0 : 2 * s * (n->nr_cpus ?: FLEET_CPUS_MAX);
 }
 
 static int deliver(void *ctx, const struct gather_node *n)
@@ -237,6 +236,7 @@ static int deliver(void *ctx, const struct gather_node *n)
 			c->host->text(c->host->ctx, n->name, n->pull.bytes, n->pull.size);
 		return 0;
 	}
+	u64 cpu_s = most_cpu_s(&c->order, n);
 	const struct spool_result r = {
 		.node = n->name,
 		.labels = n->labels,
@@ -244,7 +244,9 @@ static int deliver(void *ctx, const struct gather_node *n)
 		.chance_ppb = sampling_chance(&c->choice.sampling, n->busy_ppm),
 		.bytes = n->pull.bytes,
 		.len = n->pull.size,
-		.most = most_samples(&c->order, n),
+		.most_samples =
+			cpu_s * (c->order.want == WANT_RECORDING ? c->order.hz : SLICES_HZ_MAX),
+		.most_ns = cpu_s * NS_PER_SEC,
 	};
 
 	return combine_add(&c->combine, &r);

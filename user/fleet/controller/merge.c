@@ -41,7 +41,7 @@ enum spool_kind {
 /* The two texts and the bytes follow. */
 struct spool_entry {
 	u32 kind, first_len, second_len, len;
-	u64 weight_ppm, most;
+	u64 weight_ppm, most_samples, most_ns;
 	u32 chance_ppb;
 };
 
@@ -297,6 +297,16 @@ static void merge_file(struct merging *m, const struct profile *file, struct mar
 	naming_free(own);
 }
 
+/* UINT64_MAX: there is no bound for this unit. */
+static u64 most_of(const struct spool_entry *e, const char *unit)
+{
+	u64 most = !strcmp(unit, "samples") ? e->most_samples
+		   : !strcmp(unit, "ns")    ? e->most_ns
+					    : 0;
+
+	return most ?: UINT64_MAX;
+}
+
 static int add_result(struct merging *m, const struct entry *e, struct merge_total *total)
 {
 	auto_profile struct profile *file = profile_new_sharing(raw_frames(m));
@@ -312,8 +322,8 @@ static int add_result(struct merging *m, const struct entry *e, struct merge_tot
 	if (!file->weights.nr)
 		return add_sums(m, file)
 			       ?: -ENODATA; /* with its types a partial result can be read */
-	for (u32 i = 0; e->head.most && i < file->types.nr; i++)
-		if (profile_total(file, i) > e->head.most)
+	for (u32 i = 0; i < file->types.nr; i++)
+		if (profile_total(file, i) > most_of(&e->head, file->types.at[i].unit))
 			return -ERANGE;
 	total->raw = total->value = file->types.nr ? profile_total(file, 0) : 0;
 	if (m->params.scales) {
@@ -524,7 +534,8 @@ int spool_add(struct spool *s, const struct spool_result *r)
 	const struct spool_entry e = { .kind = SPOOL_RESULT,
 				       .weight_ppm = r->weight_ppm,
 				       .chance_ppb = r->chance_ppb,
-				       .most = r->most,
+				       .most_samples = r->most_samples,
+				       .most_ns = r->most_ns,
 				       .len = (u32)r->len };
 	int err = add(s, e, r->node, r->labels, r->bytes);
 

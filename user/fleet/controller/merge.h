@@ -37,7 +37,8 @@ struct spool_result {
 	u32 chance_ppb;            /* that the node was chosen; by `reach` of merge_order */
 	const void *bytes;
 	size_t len;
-	u64 most; /* that its CPUs can give; 0: unknown */
+	/* That its CPUs can give, of values in samples and in ns. 0: unknown. */
+	u64 most_samples, most_ns;
 };
 
 /* Adds the result of a node. Negative errno. */
@@ -74,7 +75,7 @@ struct merge_total {
 	u64 raw, value; /* `value` is weighted */
 	u32 err;        /* 0, or a positive errno: the result could not be read and is left out;
 			   EOVERFLOW: with it a sum would exceed what formats hold; ENODATA: it has
-			   no samples that are wanted; ERANGE: it has more than `most` */
+			   no samples that are wanted; ERANGE: it has more than its CPUs can give */
 };
 
 /* A partial result of the spool that was left out, for the same reasons. */
