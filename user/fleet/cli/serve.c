@@ -3,10 +3,13 @@
  * `sysflame fleet serve`: the page of a fleet, with the key of one person.
  * Part of cmd/cmd.h.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -14,6 +17,7 @@
 #include "base/opt.h"
 #include "cmd/cmd.h"
 #include "cmd/login_link.h"
+#include "control/handover.h"
 #include "daemon/home.h"
 #include "daemon/listen.h"
 #include "daemon/tls.h"
@@ -68,7 +72,7 @@ struct serving {
 	struct tls tls;
 	u8 private_key[FLEET_KEY_LEN];
 	char person[AUDIT_NAME];
-	int control[2]; /* where web_run waits for a recorder; none is ever sent */
+	int control[2]; /* web_run waits for certificates at the first one */
 };
 
 static int open_all(const struct options *o, struct serving *s)
@@ -101,7 +105,7 @@ static int open_all(const struct options *o, struct serving *s)
 	return 0;
 }
 
-static int run(const struct options *o, struct serving *s)
+static int run_web(const struct options *o, struct serving *s)
 {
 	struct web_asks asks = { .url = o->url,
 				 .dir = o->fleet_dir,
@@ -132,6 +136,65 @@ static int run(const struct options *o, struct serving *s)
 	log_info("the login address: sysflame fleet serve --link --fleet-dir %s%s%s", o->fleet_dir,
 		 o->own_dir ? "" : " --dir ", o->own_dir ? "" : o->dir);
 	return web_run(&options);
+}
+
+/* The web process checks whether the two belong together, and logs it. */
+static void renew_tls(const struct options *o, const struct serving *s)
+{
+	auto_str struct str why = { 0 };
+	struct tls tls = { 0 };
+
+	if (!o->tls_key)
+		return;
+	int err = tls_read(o->tls_cert, o->tls_key, &tls, &why);
+	if (err)
+		log_error("HTTPS keeps its certificate: %s", why.at);
+	else if (handover_send_tls(s->control[1], tls.cert, tls.key))
+		log_error("HTTPS keeps its certificate: it cannot be handed over");
+	tls_fini(&tls);
+}
+
+/* Returns the web process's exit status. */
+static int supervise(pid_t web, const sigset_t *signals, const struct options *o,
+		     const struct serving *s)
+{
+	int number, state = 0;
+
+	while (waitpid(web, &state, WNOHANG) != web) {
+		if (sigwait(signals, &number) || number == SIGCHLD)
+			continue;
+		if (number == SIGHUP)
+			renew_tls(o, s);
+		else
+			kill(web, number);
+	}
+	return WIFEXITED(state) ? WEXITSTATUS(state) : EXIT_FAILED;
+}
+
+/* The web process may read no files: another one reads the certificate at SIGHUP. */
+static int run(const struct options *o, struct serving *s)
+{
+	sigset_t signals, before;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &signals, &before);
+	pid_t parent = getpid(), web = fork();
+	if (web < 0) {
+		log_error("fleet serve: %m");
+		return EXIT_FAILED;
+	}
+	if (web)
+		return supervise(web, &signals, o, s);
+	close(take_fd(s->control[1]));
+	signal(SIGHUP, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent)
+		return EXIT_FAILED;
+	return run_web(o, s);
 }
 
 static int serve(const struct options *o)
