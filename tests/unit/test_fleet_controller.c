@@ -238,7 +238,7 @@ static void the_census_ends_soon_after_the_last_node_that_was_seen_before(void *
 	end(&w);
 }
 
-/* What nodes answer to the request comes behind what they answered to the census. */
+/* NATS delivers in order: answers to the request arrive after those to the census. */
 static void late_answers_to_the_census_keep_the_request_waiting(void **state)
 {
 	u8 census[FLEET_ID_LEN], id[FLEET_ID_LEN];

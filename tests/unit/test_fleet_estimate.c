@@ -165,7 +165,8 @@ static void draw_nodes(struct drawing *d, u32 nr, double failing)
 		all[i] = (struct ranked){ p < 1 ? hash / p : hash / 2, i };
 	}
 	qsort(all, FLEET_NODES, sizeof(all[0]), by_rank);
-	d->of = (struct estimate_sample){ .nodes = d->sample };
+	d->of = (struct estimate_sample){ .nodes = d->sample,
+					  .unknown_chance = choice_chance(&d->choice, 0) };
 	for (u32 i = 0; i < nr; i++) {
 		u64 busy = d->nodes[all[i].node].busy_ppm;
 		double p = choice_chance(&d->choice, busy);

@@ -201,7 +201,7 @@ static void a_pause_is_no_silence(void **state)
 	run(&l, 1);
 	l.pulls.is_paused = true;
 	l.first_dead = 0;
-	l.nr_dead = NODES; /* what was on its way is lost */
+	l.nr_dead = NODES; /* chunks that were on their way are lost */
 	run(&l, PAUSE_S);
 	assert_int_equal(l.nr_lost, 0);
 	l.pulls.is_paused = false;

@@ -75,7 +75,7 @@ static struct row *sort_nodes(const struct controller_state *s, u64 *total)
 	*total = 0;
 	for (size_t i = 0; i < s->nr_totals; i++) {
 		all[i].node = s->totals[i].node;
-		all[i].value = s->totals[i].err ? 0 : s->totals[i].value;
+		all[i].value = s->totals[i].err ? 0 : s->totals[i].raw;
 		*total += all[i].value;
 		HASH_ADD_KEYPTR(hh, values, all[i].node, strlen(all[i].node), &all[i]);
 	}

@@ -4,6 +4,7 @@
  * Part of cmd/cmd.h.
  */
 #include <jansson.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -239,11 +240,12 @@ static void print_head(const struct fleet_hot *h, FILE *out)
 static const char *interval_of(const struct fleet_hot *h, const char *service, struct str *out)
 {
 	const struct part *part = parts_find(&h->parts, service);
+	const struct estimate *e = part ? &part->estimate : NULL;
 
-	str_add(out, "");
-	if (part && part->estimate.has_interval)
-		parts_add_doubt(out, part);
-	return out->len ? out->at : "-";
+	if (!e || !e->has_interval || !(e->total > 0))
+		return "-";
+	str_addf(out, "+-%.0f %%", 100 * fmax(e->high - e->total, e->total - e->low) / e->total);
+	return out->at;
 }
 
 static void print_services(const struct fleet_hot *h, size_t nr, FILE *out)

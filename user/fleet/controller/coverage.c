@@ -46,7 +46,8 @@ void coverage_sample(const struct controller_state *c, struct estimate_sample *s
 {
 	struct estimate_node *nodes = xcalloc(c->nr_totals + 1, sizeof(nodes[0]));
 
-	*s = (struct estimate_sample){ .nodes = nodes };
+	*s = (struct estimate_sample){ .nodes = nodes,
+				       .unknown_chance = choice_chance(c->choice, 0) };
 	for (size_t i = 0; i < c->nr_totals; i++) {
 		const struct merge_total *t = &c->totals[i];
 		const struct gather_node *n = gather_find(c->nodes, t->node);
@@ -235,7 +236,7 @@ static void add_short(struct notes *n, const struct controller_state *c)
 
 static int by_value(const void *a, const void *b)
 {
-	u64 x = ((const struct merge_total *)a)->value, y = ((const struct merge_total *)b)->value;
+	u64 x = ((const struct merge_total *)a)->raw, y = ((const struct merge_total *)b)->raw;
 
 	return (x < y) - (x > y);
 }

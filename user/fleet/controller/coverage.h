@@ -17,7 +17,7 @@ int coverage_add(struct spool *s, const struct controller_state *c, const char *
 /* The estimate for all nodes that match: the total of the profile. */
 struct estimate coverage_estimate(const struct controller_state *c);
 
-/* The nodes that delivered, with what they recorded. The caller frees s->nodes. */
+/* Nodes that delivered, and the value that each of them recorded. The caller frees s->nodes. */
 void coverage_sample(const struct controller_state *c, struct estimate_sample *s);
 
 /* Of the estimates so far (fleet/controller/estimate.h). */

@@ -164,13 +164,13 @@ static double student_95(double freedom)
 
 /* Variance of a part of the estimate, and what its degrees of freedom follow from. */
 struct spread {
-	double variance, squares, chance;
+	double variance, squares;
 	u32 nr; /* nodes that are not certain: these add no chance */
 };
 
 static struct spread spread_of(const struct estimate_sample *s, double ratio, bool are_unknown)
 {
-	struct spread d = { .chance = 0 };
+	struct spread d = { 0 };
 
 	for (u32 i = 0; i < s->nr; i++) {
 		const struct estimate_node *n = &s->nodes[i];
@@ -180,7 +180,6 @@ static struct spread spread_of(const struct estimate_sample *s, double ratio, bo
 			continue;
 		d.variance += part;
 		d.squares += part * part;
-		d.chance = n->chance;
 		d.nr += n->chance < 1;
 	}
 	return d;
@@ -202,7 +201,7 @@ static void add_interval(const struct estimate_fleet *f, const struct estimate_s
 	struct spread known = spread_of(s, ratio, false), unknown = spread_of(s, ratio, true);
 	double t = student_95(freedom_of(&known, &unknown));
 	double nr = known.nr + unknown.nr > 1 ? known.nr + unknown.nr : 2;
-	double missed = unknown.chance > 0 ? 1 / unknown.chance - 1 : f->nr_unknown;
+	double missed = f->nr_unknown ? 1 / s->unknown_chance - 1 : 0;
 	double expected = f->nr_unknown * missed * f->variance * ratio * ratio;
 	double error = sqrt((known.variance + fmax(unknown.variance, expected)) * nr / (nr - 1));
 

@@ -8,11 +8,14 @@
 #include "base/types.h"
 #include "profile/profile.h"
 
-#define ESTIMATE_NODES       30 /* with fewer there is no interval */
-#define ESTIMATE_MISSING_PCT 2  /* of the chosen nodes; with more there is none */
-#define ESTIMATE_UNKNOWN_PCT                                                 \
-	10 /* of all nodes, whose sizes are unknown; with more there is none \
-	    */
+/*
+ * An interval is stated if ESTIMATE_NODES or more delivered. Of the chosen nodes at most
+ * ESTIMATE_MISSING_PCT percent may be missing, and of all nodes that match the sizes of at most
+ * ESTIMATE_UNKNOWN_PCT percent may be unknown.
+ */
+#define ESTIMATE_NODES       30
+#define ESTIMATE_MISSING_PCT 2
+#define ESTIMATE_UNKNOWN_PCT 10
 
 /* Why there is no interval. */
 enum estimate_fault {
@@ -50,6 +53,7 @@ struct estimate_node {
 struct estimate_sample {
 	const struct estimate_node *nodes;
 	u32 nr;
+	double unknown_chance; /* of a node whose size is unknown */
 	double missing; /* nodes that were chosen and did not deliver stand for so many nodes */
 	u32 nr_missing;
 };
@@ -61,8 +65,8 @@ struct estimate_sample {
 double estimate_chance(double chance, double reach);
 
 /*
- * By how much sums that are weighted by 1 / chance are too small: nodes failed, or chance chose few
- * or small ones. The sizes tell it, since they are known for all nodes.
+ * By how much sums that are weighted by 1 / chance are too small, because nodes failed, or because
+ * few or small ones were drawn: the size of all nodes, divided by the weighted size of the sample.
  */
 double estimate_factor(const struct estimate_fleet *f, const struct estimate_sample *s);
 

@@ -779,7 +779,10 @@ struct pruning {
 	size_t nr_kept, room; /* nodes of `out`: for the kept stacks; for folded ones, half of it */
 };
 
-/* The deepest caller that is kept; 0: none. What was folded before is not folded into it. */
+/*
+ * The deepest caller that is kept; 0: none. Callers below a "[truncated]" of an earlier merge do
+ * not count: a stack has that frame once.
+ */
 static node_id kept_caller(const struct pruning *k, node_id n)
 {
 	node_id found = 0;

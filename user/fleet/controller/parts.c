@@ -170,17 +170,6 @@ const struct part *parts_find(const struct parts *parts, const char *name)
 	return NULL;
 }
 
-void parts_add_doubt(struct str *out, const struct part *part)
-{
-	const struct estimate *e = &part->estimate;
-	double above = e->high - e->total, below = e->total - e->low;
-
-	if (e->has_interval && e->total > 0)
-		str_addf(out, "+-%.0f %%", 100 * (above > below ? above : below) / e->total);
-	else if (!e->fault)
-		str_addf(out, "seen on %u node%s", part->nr_nodes, part->nr_nodes == 1 ? "" : "s");
-}
-
 void parts_note(const struct parts *methods, struct profile *p)
 {
 	double all = p->types.nr ? (double)profile_total(p, 0) : 0;

@@ -36,8 +36,5 @@ void parts_fini(struct parts *parts);
 /* NULL: it is not among them. */
 const struct part *parts_find(const struct parts *parts, const char *name);
 
-/* "+-3 %", "seen on 3 nodes"; or "" if the estimate as a whole has no interval. */
-void parts_add_doubt(struct str *out, const struct part *part);
-
 /* Notes "fleet-method/NAME" with the shares of methods: the page shows them. */
 void parts_note(const struct parts *methods, struct profile *p);
