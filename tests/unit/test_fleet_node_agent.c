@@ -41,6 +41,35 @@ static void the_census_starts_nothing(void **state)
 	assert_string_equal(w->gather.nodes.at[0]->services, "checkout");
 }
 
+static u64 now_busy_ppm;
+
+static u64 busy_now(void *ctx, const struct selector *s)
+{
+	return now_busy_ppm;
+}
+
+/* The controller computes chances and weights from the answer to the census. */
+static void a_size_is_kept_from_the_census_to_the_request(void **state)
+{
+	struct world *w = *state;
+
+	w->host.busy_ppm = busy_now;
+	w->request.want = WANT_CENSUS;
+	memset(w->request.sampling.seed, 5, FLEET_ID_LEN);
+	now_busy_ppm = 2000000;
+	ask(w);
+	expect(w, VERDICT_ACCEPT);
+	assert_int_equal(w->gather.nodes.at[0]->busy_ppm, 2000000);
+	now_busy_ppm = 7000000;
+	ask(w);
+	expect(w, VERDICT_ACCEPT);
+	assert_int_equal(w->gather.nodes.at[0]->busy_ppm, 2000000);
+	memset(w->request.sampling.seed, 6, FLEET_ID_LEN);
+	ask(w);
+	expect(w, VERDICT_ACCEPT);
+	assert_int_equal(w->gather.nodes.at[0]->busy_ppm, 7000000);
+}
+
 static void every_refusal_has_its_verdict(void **state)
 {
 	struct world *w = *state;
@@ -288,6 +317,7 @@ int main(void)
 		TEST(a_recording_is_answered_and_handed_out_in_chunks),
 		TEST(the_census_starts_nothing),
 		TEST(every_refusal_has_its_verdict),
+		TEST(a_size_is_kept_from_the_census_to_the_request),
 		TEST(a_request_counts_once),
 		TEST(a_request_from_before_the_start_is_refused),
 		TEST(two_requests_run_at_a_time_and_one_more_of_an_operator),
