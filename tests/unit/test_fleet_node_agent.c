@@ -60,14 +60,14 @@ static void a_size_is_kept_from_the_census_to_the_request(void **state)
 	ask(w);
 	expect(w, VERDICT_ACCEPT);
 	assert_int_equal(w->gather.nodes.at[0]->busy_ppm, 2000000);
-	now_busy_ppm = 7000000;
+	now_busy_ppm = 500000;
 	ask(w);
 	expect(w, VERDICT_ACCEPT);
 	assert_int_equal(w->gather.nodes.at[0]->busy_ppm, 2000000);
 	memset(w->request.sampling.seed, 6, FLEET_ID_LEN);
 	ask(w);
 	expect(w, VERDICT_ACCEPT);
-	assert_int_equal(w->gather.nodes.at[0]->busy_ppm, 7000000);
+	assert_int_equal(w->gather.nodes.at[0]->busy_ppm, 500000);
 }
 
 static void every_refusal_has_its_verdict(void **state)
