@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "capture/kernel/counters.h"
 #include "capture/samples/quality.h"
 #include "stat.h"
 
@@ -159,6 +160,17 @@ static void samples_without_a_user_stack_do_not_count(void **state)
 	end(&w);
 }
 
+/* These are lost beside any rate: by programs that start or map much, or by waits. */
+static void a_lower_rate_is_no_remedy_for_lost_reports(void **state)
+{
+	static const u32 losses[] = { STAT_MAPPING_LOST, STAT_EVENT_LOST, STAT_WAIT_LOST,
+				      STAT_LEAK_UNTRACKED, STAT_NO_SCRATCH };
+
+	for (size_t i = 0; i < ARRAY_SIZE(losses); i++)
+		assert_null(strstr(counter_of(losses[i])->remedy, "-F"));
+	assert_non_null(strstr(counter_of(STAT_BUSY)->remedy, "-F"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +181,7 @@ int main(void)
 		cmocka_unit_test(many_processes_with_few_stacks_each_are_reported_together),
 		cmocka_unit_test(a_full_table_drops_only_processes_with_complete_stacks),
 		cmocka_unit_test(samples_without_a_user_stack_do_not_count),
+		cmocka_unit_test(a_lower_rate_is_no_remedy_for_lost_reports),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

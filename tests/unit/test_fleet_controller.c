@@ -598,6 +598,92 @@ static void a_result_that_comes_while_profiles_are_merged_is_not_counted(void **
 	end(&w);
 }
 
+/* Another process: its controller has the file of the first one. */
+static void resume(struct world *w, const struct str *saved)
+{
+	controller_free(w->c);
+	w->nr_alives = 0;
+	w->now_ns += NS_PER_SEC;
+	assert_int_equal(controller_resume(saved->at, saved->len, &w->host, &w->c), 0);
+}
+
+static void a_saved_request_goes_on_in_another_controller(void **state)
+{
+	auto_str struct str saved = { 0 };
+	char inbox[64];
+	u8 id[FLEET_ID_LEN];
+	struct world w;
+
+	record(&w);
+	controller_save(w.c, &saved);
+	assert_true(controller_saved(saved.at, saved.len, inbox, id));
+	assert_string_equal(inbox, INBOX);
+	assert_memory_equal(id, w.id, sizeof(id));
+	resume(&w, &saved);
+	assert_int_equal(w.nr_alives, 3);
+	struct controller_state s = controller_view(w.c);
+	assert_int_equal(s.nr_matched, 2);
+	assert_int_equal(s.nr_chosen, 2);
+	assert_int_equal(gather_count(s.nodes, GATHER_WORKS), 2);
+	done(&w, "n1");
+	done(&w, "n2");
+	assert_int_equal(step(&w, NS_PER_MS).phase, CONTROLLER_FETCHES);
+	end(&w);
+}
+
+/* Which of many nodes were asked follows from what was saved. */
+static void a_saved_request_knows_its_waves(void **state)
+{
+	auto_str struct str saved = { 0 };
+	struct world w;
+
+	begin(&w, WANT_RECORDING, "");
+	end(&w);
+	w.order.has_waves = true;
+	w.order.watch_s = CONTROLLER_WATCH_S;
+	w.order.nr_nodes = 20;
+	assert_int_equal(controller_start(&w.order, &w.host, &w.c), 0);
+	for (u32 i = 0; i < 40; i++) {
+		auto_free char *name = xasprintf("n%u", i);
+		answer(&w, name, "x", VERDICT_ACCEPT);
+	}
+	struct controller_state before = step(&w, NS_PER_SEC);
+	assert_int_equal(before.nr_waves, 2);
+	u32 to_rank = before.choice->waves[0].to_rank;
+	controller_save(w.c, &saved);
+	resume(&w, &saved);
+	struct controller_state s = controller_view(w.c);
+	assert_int_equal(s.nr_matched, 40);
+	assert_int_equal(s.nr_chosen, 20);
+	assert_int_equal(s.nr_waves, 2);
+	assert_true(s.is_estimate);
+	assert_int_equal(gather_count(s.nodes, GATHER_WORKS), 1);
+	done(&w, s.nodes->nodes.at[0]->name);
+	assert_int_equal(step(&w, NS_PER_MS).phase, CONTROLLER_WATCHES);
+	step(&w, CONTROLLER_WATCH_S * NS_PER_SEC);
+	assert_int_equal(controller_view(w.c).wave, 1);
+	assert_int_equal(w.request.sampling.from_rank, to_rank);
+	end(&w);
+}
+
+static void a_damaged_file_of_a_request_is_refused(void **state)
+{
+	auto_str struct str saved = { 0 };
+	struct controller *c;
+	struct world w;
+
+	record(&w);
+	controller_save(w.c, &saved);
+	for (size_t len = 0; len < saved.len; len++)
+		assert_int_equal(controller_resume(saved.at, len, &w.host, &c), -EBADMSG);
+	for (size_t i = 0; i < saved.len; i++) {
+		saved.at[i] ^= 0xff;
+		assert_int_equal(controller_resume(saved.at, saved.len, &w.host, &c), -EBADMSG);
+		saved.at[i] ^= 0xff;
+	}
+	end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -617,6 +703,9 @@ int main(void)
 		cmocka_unit_test(the_coverage_counts_nodes_that_lost_samples),
 		cmocka_unit_test(the_estimate_is_scaled_by_the_nodes_that_delivered),
 		cmocka_unit_test(a_result_that_comes_while_profiles_are_merged_is_not_counted),
+		cmocka_unit_test(a_saved_request_goes_on_in_another_controller),
+		cmocka_unit_test(a_saved_request_knows_its_waves),
+		cmocka_unit_test(a_damaged_file_of_a_request_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

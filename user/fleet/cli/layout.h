@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The folder that `sysflame fleet init` makes (docs/fleet.md): keys, certificates and configuration
- * for NATS, and a folder for each client. Errors are logged.
+ * The folder that `sysflame fleet init` makes (docs/fleet-operations.md): keys, certificates and
+ * configuration for NATS, and a folder for each client. Errors are logged.
  */
 #pragma once
 

@@ -9,14 +9,16 @@
 #include "cmd/cmd.h"
 #include "cmd/profile_file.h"
 #include "fleet/cli/request.h"
+#include "fleet/cli/resume.h"
 #include "fleet/controller/parts.h"
+#include "fleet/node/node_agent.h"
 
 #define METHODS 30 /* with an interval */
 
 struct options {
 	struct connection_options connection;
 	struct request_options request;
-	const char *select, *output, *format;
+	const char *select, *output, *format, *resume;
 	bool force, help;
 	const struct format *to;
 };
@@ -31,17 +33,37 @@ static void note_methods(const struct requests *a, struct profile *p)
 	parts_fini(&methods);
 }
 
+static int ask(const struct options *o, struct requests *a)
+{
+	struct controller_order order = requests_order(a, WANT_RECORDING, o->select);
+
+	if (o->resume)
+		return resume_add(a);
+	request_options_apply(&o->request, &order);
+	return requests_add(a, &order);
+}
+
+/* The profile is written, or another command has to fetch what the nodes still hold. */
+static void end(struct requests *a, bool is_written)
+{
+	if (is_written)
+		resume_forget(a);
+	else if (a->kept_at)
+		log_info("nodes keep their results for %d min: --resume last fetches them",
+			 NODE_AGENT_RESULT_S / 60);
+	requests_end(a);
+}
+
 static int ask_and_write(const struct options *o, struct workers *w)
 {
 	auto_profile struct profile *p = profile_new();
-	struct requests a = { .stopped = fleet_signals_count(), .names_silent = true };
-	int status = requests_begin(&a, &o->connection, w);
+	struct requests a = { .stopped = fleet_signals_count(),
+			      .names_silent = !o->resume,
+			      .is_kept = !o->connection.http };
+	int status = o->resume ? resume_find(&a, o->connection.dir, o->resume) : 0;
 
-	if (!status) {
-		struct controller_order order = requests_order(&a, WANT_RECORDING, o->select);
-		request_options_apply(&o->request, &order);
-		status = requests_add(&a, &order);
-	}
+	status = status ?: requests_begin(&a, &o->connection, w);
+	status = status ?: ask(o, &a);
 	status = status ?: requests_run(&a, CONTROLLER_ENDED);
 	if (!status) {
 		requests_log_reasons(controller_view(a.controllers[0]).nodes);
@@ -53,8 +75,9 @@ static int ask_and_write(const struct options *o, struct workers *w)
 		note_methods(&a, p);
 	if (!status && profile_file_write(p, o->output, o->to, o->force, NULL))
 		status = EXIT_FAILED;
+	bool is_written = !status;
 	status = status ?: requests_coverage_status(&a);
-	requests_end(&a);
+	end(&a, is_written);
 	return status;
 }
 
@@ -86,6 +109,9 @@ static int check(struct options *o)
 		return status;
 	if (!o->output)
 		return usage_error("needs -o FILE");
+	if (o->resume && (*o->select || o->connection.http || !o->connection.dir))
+		return usage_error("--resume takes --nats, --fleet-dir and -o; what was asked is "
+				   "known");
 	o->to = profile_file_format(o->format, o->output);
 	if (!o->to)
 		return EXIT_USAGE;
@@ -103,6 +129,8 @@ int fleet_record_main(int argc, char **argv)
 		HTTP_OPT(&o.connection),
 		SELECT_OPT(&o.select),
 		REQUEST_OPTS(&o.request),
+		{ 0, "resume", OPT_STRING, &o.resume, "ID",
+		  "go on with a request whose command ended: an id of fleet status, or `last`" },
 		OUTPUT_OPT(&o.output),
 		FORMAT_OPT(&o.format),
 		FORCE_OPT(&o.force),

@@ -23,6 +23,7 @@
 #include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "export/read.h"
+#include "fleet/cli/resume.h"
 #include "fleet/controller/coverage.h"
 #include "fleet/controller/gather.h"
 #include "fleet/wire/key.h"
@@ -297,7 +298,8 @@ int requests_begin(struct requests *a, const struct connection_options *o, struc
 	hex_print(random, sizeof(random), text);
 	hex_print(public_key, INBOX_OWNER, owner);
 	snprintf(a->owner, sizeof(a->owner), "_INBOX.%s", owner);
-	snprintf(a->inbox, sizeof(a->inbox), "_INBOX.%s.%s", owner, text);
+	if (!a->resumed.len)
+		snprintf(a->inbox, sizeof(a->inbox), "_INBOX.%s.%s", owner, text);
 	audit_person(o->dir, a->person);
 	read_known(a);
 	return connect_link(a);
@@ -345,6 +347,7 @@ void requests_end(struct requests *a)
 	free(a->why);
 	free(a->asked);
 	free(a->known);
+	str_fini(&a->resumed);
 	explicit_bzero(a->private_key, sizeof(a->private_key));
 }
 
@@ -488,6 +491,7 @@ int requests_run(struct requests *a, enum controller_phase phase)
 			stop(a);
 		for (u32 i = 0; i < a->nr; i++)
 			controller_step(a->controllers[i]);
+		resume_keep(a);
 		ask_silent(a);
 		wait_a_while(a);
 		if (take_events(a))

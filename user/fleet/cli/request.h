@@ -66,6 +66,9 @@ struct requests {
 	u32 nr;
 	volatile int *stopped; /* how often somebody wants to end it; may be NULL */
 	int nr_stops;          /* that were passed on */
+	bool is_kept;          /* set by the subcommand: DIR/ID.request keeps the request */
+	u32 kept_at;           /* phase and wave that the file has */
+	struct str resumed;    /* the content of such a file; empty: none */
 	bool is_silent;
 	void *extra; /* of the subcommand, for host.text */
 };

@@ -85,6 +85,7 @@ struct controller {
 	u64 heard_ns, nr_heard, alive_ns;
 	struct choice choice;
 	u32 wave;
+	u64 wave_ms; /* its begin, since 1970 */
 	bool is_stopping, is_noted;
 	struct combine combine;
 	char *error, *stopped;
@@ -171,21 +172,27 @@ static int send_request(struct controller *c, struct fleet_request *r)
 	return 0;
 }
 
-static int begin_census(struct controller *c)
+/* `id`: of the request that follows the census. */
+static void init_nodes(struct controller *c, const u8 *census_id, const u8 *id)
 {
-	struct fleet_request r =
-		request_of(c, c->order.want == WANT_STOP ? WANT_STOP : WANT_CENSUS);
-	u8 id[FLEET_ID_LEN]; /* of the request that follows */
-
-	if (!random_bytes(r.id, sizeof(r.id)) || !random_bytes(id, sizeof(id)))
-		return -EIO;
-	gather_init(&c->census, &c->gather_host, r.id, c->secret, c->host->inbox);
+	gather_init(&c->census, &c->gather_host, census_id, c->secret, c->host->inbox);
 	gather_init(&c->nodes, &c->gather_host, id, c->secret, c->host->inbox);
 	c->nodes.skips_others = true;
 	c->nodes.census = &c->census;
 	c->census.selector = c->nodes.selector = c->order.selector;
 	c->nodes.asked_ms = c->order.duration_s * 1000ull;
 	c->has_nodes = true;
+}
+
+static int begin_census(struct controller *c)
+{
+	struct fleet_request r =
+		request_of(c, c->order.want == WANT_STOP ? WANT_STOP : WANT_CENSUS);
+	u8 id[FLEET_ID_LEN];
+
+	if (!random_bytes(r.id, sizeof(r.id)) || !random_bytes(id, sizeof(id)))
+		return -EIO;
+	init_nodes(c, r.id, id);
 	return send_request(c, &r);
 }
 
@@ -252,18 +259,24 @@ static int deliver(void *ctx, const struct gather_node *n)
 	return combine_add(&c->combine, &r);
 }
 
-int controller_start(const struct controller_order *o, const struct controller_host *host,
-		     struct controller **out)
+static int init(struct controller *c, const struct controller_order *o,
+		const struct controller_host *host)
 {
-	static const u8 none[FLEET_ID_LEN];
-	struct controller *c = xcalloc(1, sizeof(*c));
-
 	c->order = *o;
 	c->host = host;
 	c->gather_host = (struct gather_host){ c, publish, stop_node, deliver };
 	c->now_ns = host->mono_ns(host->ctx);
 	enter(c, CONTROLLER_CENSUS);
-	int err = combine_init(&c->combine, host->workers);
+	return combine_init(&c->combine, host->workers);
+}
+
+int controller_start(const struct controller_order *o, const struct controller_host *host,
+		     struct controller **out)
+{
+	static const u8 none[FLEET_ID_LEN];
+	struct controller *c = xcalloc(1, sizeof(*c));
+	int err = init(c, o, host);
+
 	if (!random_bytes(c->secret, sizeof(c->secret)) ||
 	    (!memcmp(c->order.sampling_seed, none, sizeof(none)) &&
 	     !random_bytes(c->order.sampling_seed, sizeof(c->order.sampling_seed))))
@@ -327,6 +340,7 @@ static void send_wave(struct controller *c)
 	}
 	c->nodes.sampling = r.sampling;
 	c->alive_ns = c->now_ns;
+	c->wave_ms = r.sent_ms;
 	enter(c, CONTROLLER_RECORDS);
 }
 
@@ -622,6 +636,161 @@ void controller_stop(struct controller *c)
 	} else if (c->phase == CONTROLLER_FETCHES && is_again) {
 		begin_merging(c);
 	}
+}
+
+#define SAVED_MAGIC 0x31565346u
+
+/* What controller_save writes behind its SHA-256; gather_save of the census follows. */
+struct saved {
+	u32 magic, size; /* of this struct: a file of another build is refused */
+	struct controller_order order;
+	u8 census_id[FLEET_ID_LEN], id[FLEET_ID_LEN], secret[FLEET_ID_LEN];
+	char inbox[64];
+	u64 wave_ms;
+	struct sampling sampling;
+	struct choice_wave waves[WAVES_MAX];
+	u64 nr_chosen;
+	u32 nr_waves, wave;
+	bool is_cut;
+};
+
+void controller_save(const struct controller *c, struct str *out)
+{
+	struct saved s = { .magic = SAVED_MAGIC,
+			   .size = sizeof(s),
+			   .order = c->order,
+			   .wave_ms = c->wave_ms,
+			   .sampling = c->choice.sampling,
+			   .nr_chosen = c->choice.nr_chosen,
+			   .nr_waves = c->choice.nr_waves,
+			   .wave = c->wave,
+			   .is_cut = c->choice.is_cut };
+
+	memcpy(s.census_id, c->census.id, sizeof(s.census_id));
+	memcpy(s.id, c->nodes.id, sizeof(s.id));
+	memcpy(s.secret, c->secret, sizeof(s.secret));
+	memcpy(s.waves, c->choice.waves, sizeof(s.waves));
+	copy_text(s.inbox, sizeof(s.inbox), c->host->inbox);
+	u8 hash[FLEET_HASH_LEN] = { 0 };
+	size_t begin = out->len;
+	str_add_bytes(out, hash, sizeof(hash));
+	str_add_bytes(out, &s, sizeof(s));
+	explicit_bzero(&s, sizeof(s));
+	gather_save(&c->census, out);
+	digest(out->at + begin + sizeof(hash), out->len - begin - sizeof(hash),
+	       (u8 *)out->at + begin);
+}
+
+static bool saved_read(const void *bytes, size_t len, struct saved *s)
+{
+	const u8 *body = (const u8 *)bytes + FLEET_HASH_LEN;
+	u8 hash[FLEET_HASH_LEN];
+
+	if (len < sizeof(hash) + sizeof(*s))
+		return false;
+	digest(body, len - sizeof(hash), hash);
+	memcpy(s, body, sizeof(*s));
+	return !memcmp(hash, bytes, sizeof(hash)) && s->magic == SAVED_MAGIC &&
+	       s->size == sizeof(*s);
+}
+
+bool controller_saved(const void *bytes, size_t len, char inbox[64], u8 *id)
+{
+	struct saved s;
+	bool is_right = saved_read(bytes, len, &s);
+
+	if (is_right) {
+		memcpy(inbox, s.inbox, sizeof(s.inbox));
+		memcpy(id, s.id, sizeof(s.id));
+	}
+	explicit_bzero(&s, sizeof(s));
+	return is_right;
+}
+
+/* A node of the census, which also works for the request if it was asked to. */
+static void take_saved(struct controller *c, struct fleet_message *m)
+{
+	struct sampling asked = c->nodes.sampling;
+
+	gather_take_direct(&c->census, m, NULL);
+	asked.from_rank = 0;
+	if (m->answer.verdict || !sampling_takes(&asked, m->answer.node, m->answer.busy_ppm))
+		return;
+	memcpy(m->answer.id, c->nodes.id, sizeof(m->answer.id));
+	gather_take_direct(&c->nodes, m, NULL);
+}
+
+static int take_saved_nodes(struct controller *c, const u8 *at, size_t len)
+{
+	while (len) {
+		struct fleet_message m;
+		u32 size = 0;
+		if (len >= sizeof(size))
+			memcpy(&size, at, sizeof(size));
+		if (!size || size > len - sizeof(size) ||
+		    message_decode(at + sizeof(size), size, &m))
+			return -EBADMSG;
+		if (m.kind == MESSAGE_ANSWER)
+			take_saved(c, &m);
+		message_fini(&m);
+		at += sizeof(size) + size;
+		len -= sizeof(size) + size;
+	}
+	return 0;
+}
+
+static void take_saved_choice(struct controller *c, const struct saved *s)
+{
+	choice_take(&c->choice, &c->census, c->order.sampling_seed, c->order.waits);
+	c->choice.sampling = s->sampling;
+	c->choice.nr_chosen = s->nr_chosen;
+	c->choice.nr_waves = s->nr_waves;
+	c->choice.is_cut = s->is_cut;
+	memcpy(c->choice.waves, s->waves, sizeof(s->waves));
+}
+
+/* The wave goes on from where it is by now. */
+static void resume_wave(struct controller *c)
+{
+	u64 now_ms = c->host->wall_ms(c->host->ctx);
+	u64 since_ns = now_ms > c->wave_ms ? (now_ms - c->wave_ms) * NS_PER_MS : 0;
+
+	c->combine.holds = c->choice.nr_waves > 1;
+	if (c->wave + 1 == c->choice.nr_waves)
+		settle(c);
+	enter(c, CONTROLLER_RECORDS);
+	c->phase_ns -= since_ns < c->now_ns ? since_ns : c->now_ns;
+	send_alive(c);
+	gather_remind(&c->nodes);
+}
+
+int controller_resume(const void *bytes, size_t len, const struct controller_host *host,
+		      struct controller **out)
+{
+	struct saved s;
+
+	if (!saved_read(bytes, len, &s))
+		return -EBADMSG;
+	struct controller *c = xcalloc(1, sizeof(*c));
+	int err = init(c, &s.order, host);
+	memcpy(c->secret, s.secret, sizeof(c->secret));
+	digest(c->secret, sizeof(c->secret), c->pull_hash);
+	init_nodes(c, s.census_id, s.id);
+	c->wave = s.wave;
+	c->wave_ms = s.wave_ms;
+	c->nodes.sampling = s.sampling;
+	c->nodes.sampling.to_rank = s.waves[s.wave].to_rank;
+	size_t head = FLEET_HASH_LEN + sizeof(s);
+	err = err ?: take_saved_nodes(c, (const u8 *)bytes + head, len - head);
+	take_saved_choice(c, &s);
+	explicit_bzero(&s, sizeof(s));
+	if (err) {
+		controller_free(c);
+		return err;
+	}
+	resume_wave(c);
+	*out = c;
+	return 0;
 }
 
 void controller_take(struct controller *c, const struct fleet_message *m, const void *result)

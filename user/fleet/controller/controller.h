@@ -86,6 +86,23 @@ int controller_start(const struct controller_order *o, const struct controller_h
 		     struct controller **out);
 void controller_free(struct controller *c);
 
+/*
+ * Appends what controller_resume needs in a process that goes on with this request: order, census,
+ * waves, and the secret with which results are fetched. From RECORDS on, and by messages only.
+ */
+void controller_save(const struct controller *c, struct str *out);
+
+/* The inbox of a saved request, and its id, FLEET_ID_LEN bytes. False: `bytes` are none. */
+bool controller_saved(const void *bytes, size_t len, char inbox[64], u8 *id);
+
+/*
+ * Goes on with a saved request whose process has ended; host.inbox is that of controller_saved.
+ * Nodes end their recording when nobody has said ALIVE for a minute, and keep its result for some
+ * (fleet/node/node_agent.h). -EBADMSG: the bytes are no saved request.
+ */
+int controller_resume(const void *bytes, size_t len, const struct controller_host *host,
+		      struct controller **out);
+
 /* A message to one of its inboxes. Others are ignored. */
 void controller_message(struct controller *c, const char *subject, const void *bytes, size_t len);
 

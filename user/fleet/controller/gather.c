@@ -563,6 +563,35 @@ u64 gather_weight_ppm(const struct gather *g, const struct gather_node *n)
 	return weight < FLEET_WEIGHT_MAX ? weight : FLEET_WEIGHT_MAX;
 }
 
+static struct fleet_message answer_of(const struct gather_node *n, const u8 *id)
+{
+	struct fleet_message m = { .kind = MESSAGE_ANSWER };
+	struct fleet_answer *a = &m.answer;
+
+	memcpy(a->id, id, sizeof(a->id));
+	copy_text(a->node, sizeof(a->node), n->name);
+	copy_text(a->labels, sizeof(a->labels), n->labels);
+	copy_text(a->version, sizeof(a->version), n->version);
+	a->instance = n->instance;
+	a->verdict = n->verdict;
+	a->nr_cpus = n->nr_cpus;
+	a->nr_jvms = n->nr_jvms;
+	a->busy_ppm = n->busy_ppm;
+	return m;
+}
+
+void gather_save(const struct gather *g, struct str *out)
+{
+	vec_each(n, &g->nodes) {
+		auto_str struct str bytes = { 0 };
+		const struct fleet_message m = answer_of(*n, g->id);
+		message_encode(&m, &bytes);
+		const u32 len = (u32)bytes.len;
+		str_add_bytes(out, &len, sizeof(len));
+		str_add_bytes(out, bytes.at, bytes.len);
+	}
+}
+
 void gather_spoiled(struct gather *g, struct gather_node *n, const char *why)
 {
 	if (n->state == GATHER_DELIVERED)

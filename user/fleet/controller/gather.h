@@ -122,6 +122,9 @@ const struct gather_node *gather_refuses_key(const struct gather *g);
  */
 u64 gather_weight_ppm(const struct gather *g, const struct gather_node *n);
 
+/* Appends the answers of its nodes as messages, each behind its length, a u32. */
+void gather_save(const struct gather *g, struct str *out);
+
 /* A delivered result turned out to be no profile. */
 void gather_spoiled(struct gather *g, struct gather_node *n, const char *why);
 

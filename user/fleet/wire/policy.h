@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether a node may do what a request asks: by its own limits, and by those that an operator has
- * signed for all nodes (docs/fleet.md). Nothing here has a state or a clock of its own.
+ * signed for all nodes (docs/fleet-operations.md). Nothing here has a state or a clock of its own.
  */
 #pragma once
 
