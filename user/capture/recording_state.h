@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/types.h"
-#include "capture/events/blocked_threads.h"
+#include "base/vec.h"
 #include "capture/events/sources.h"
 #include "capture/kernel/receiver.h"
 #include "capture/node_state.h"
@@ -36,8 +36,8 @@ struct recording {
 	struct parcel *arrived, *taken; /* hold its records in the node's `inbox` and `turn` */
 	struct samples samples;
 	struct unwalked_samples unwalked_samples;
-	blocked_samples pending;  /* of threads that waited at the end */
-	struct agent_hooks hooks; /* what events need from agents */
+	VEC(struct sample *) pending; /* of threads that waited at the end */
+	struct agent_hooks hooks;     /* what events need from agents */
 	bool needs_hooks;
 	bool has_new_targets;      /* targets without fork or exec are possible: ask the kernel */
 	struct loss_counts before; /* at recording_start */

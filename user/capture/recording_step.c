@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps in which a recording begins and ends. Part of capture/recording_state.h. */
+/*
+ * The steps in which a recording begins and ends, and the stacks of threads that still wait then,
+ * walked in user space. Part of capture/recording_state.h.
+ */
 #include <stdlib.h>
 
 #include "base/time.h"
@@ -7,6 +10,8 @@
 #include "capture/kernel/task.h"
 #include "capture/recording_apply.h"
 #include "capture/recording_state.h"
+#include "capture/unwind/walker.h"
+#include "stat.h"
 
 #define SET_UP_NS   NS_PER_SEC        /* then it runs, even if agents and probes are missing */
 #define ROWS_NS     NS_PER_SEC        /* for the last stacks */
@@ -35,6 +40,52 @@ static void begin(struct recording *r)
 		run(r);
 }
 
+static struct sample *sample_of(const struct blocked_thread *p, const struct sources_wait *wait,
+				const struct tables *tables)
+{
+	const struct user_regs_struct regs = {
+		.rip = p->pc,
+		.rsp = p->sp,
+		.rbp = p->fp,
+		.rax = p->ax,
+		.rbx = p->bx,
+		.rdi = p->di,
+		.r13 = p->r13,
+		.r15 = p->r15,
+		.fs_base = p->tls,
+	};
+	struct walked walked = { 0 };
+	bool known =
+		!walker_walk(tables, (pid_t)p->sample.task.pid, &regs, p->start_stack, &walked);
+	struct sample head = p->sample;
+
+	head.event = (u16)wait->number;
+	head.weight = wait->waited_ns;
+	head.unit_ns = wait->unit_ns;
+	if (wait->is_idle)
+		head.state = STATE_IDLE;
+	if (!known)
+		walked.reason = STAT_NO_MAPPING;
+	struct sample *s = walked_sample(&walked, &head, p->kernel);
+	walked_fini(&walked);
+	s->kind = RECORD_PENDING;
+	return s;
+}
+
+struct walk {
+	const struct tables *tables;
+	VEC(struct sample *) samples;
+	VEC(u64) since; /* the begin of the wait of each sample */
+};
+
+static void walk_thread(const struct blocked_thread *p, const struct sources_wait *wait, void *ctx)
+{
+	struct walk *walk = ctx;
+
+	vec_push(&walk->samples, sample_of(p, wait, walk->tables));
+	vec_push(&walk->since, p->sample.weight);
+}
+
 /*
  * First pass over the waiting threads: requests tables for their processes, whose stacks will be
  * walked.
@@ -47,14 +98,38 @@ static void want_tables(const struct blocked_thread *p, const struct sources_wai
 		       processes_get(n->processes, task_process(&p->sample.task), p->sample.comm));
 }
 
-/* Samples of threads that still wait; the kernel has sent none for them. */
+/*
+ * Adds a sample for each event and each thread that waits now, as the kernel has sent none for it.
+ * Threads that resumed before their walk ended are left out: part of the walk may have seen another
+ * stack. The user stack is missing without the right to read the process's memory.
+ */
+static void walk_blocked(struct recording *r)
+{
+	struct walk walk = { .tables = unwinding_tables(r->node->unwinding) };
+	struct dict since = { 0 };
+
+	sources_blocked(r->sources, walk_thread, &walk);
+	sources_last_blocked(r->sources, &since);
+	for (size_t i = 0; i < walk.samples.nr; i++) {
+		struct sample *sample = walk.samples.at[i];
+		const u64 *since_ns = dict_find(&since, sample->task.tid);
+		if (since_ns && *since_ns == walk.since.at[i])
+			vec_push(&r->pending, sample);
+		else
+			free(sample);
+	}
+	vec_fini(&walk.samples);
+	vec_fini(&walk.since);
+	dict_fini(&since);
+}
+
 static void walk_pending(struct recording *r)
 {
 	struct node *n = r->node;
 
 	sources_blocked(r->sources, want_tables, n);
 	unwinding_update(n->unwinding, n->processes);
-	blocked_threads_walk(r->sources, unwinding_tables(n->unwinding), &r->pending);
+	walk_blocked(r);
 }
 
 static void take_pending(struct recording *r)
