@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "capture/events/hook_fallback.h"
+#include "capture/events/sources.h"
 #include "capture/kernel/cpulist.h"
 #include "capture/kernel/load.h"
 #include "capture/kernel/node_programs.h"
@@ -246,6 +246,45 @@ static void find_new_targets(struct recording *r)
 	if (r->has_new_targets)
 		targets_find_new(r->options.targets, r->node->processes, recording_admit, r);
 	r->has_new_targets = false;
+}
+
+/* What libjvm's own functions report instead of an agent, by hook. */
+static const char *const effects[][2] = {
+	[AGENT_HOOK_ALLOC] = { "alloc", "libjvm's own functions report it" },
+	[AGENT_HOOK_LOCK] = { "lock", "monitors have no class" },
+	[AGENT_HOOK_ALLOC | AGENT_HOOK_LOCK] = { "alloc and lock",
+						 "libjvm's own functions report allocations, and "
+						 "monitors have no class" },
+};
+
+/*
+ * The agent of `p` does not report u->hooks, which the recording wants. Attaches their fallback
+ * probes, and warns. Live objects have no fallback: libjvm does not report which objects are
+ * reachable.
+ */
+static void hook_fallback_take(const struct unserved_hooks *u, const struct process *p,
+			       struct sources *sources)
+{
+	u32 hooks = u->hooks & ~(u32)AGENT_HOOK_METHOD;
+
+	if (u->hooks & AGENT_HOOK_METHOD)
+		log_warn("calls of methods in %d are not recorded: %s", (int)u->id.pid, u->reason);
+	if (sources_options(sources)->live && hooks & AGENT_HOOK_ALLOC) {
+		log_warn("live objects of %d are not recorded: %s", (int)u->id.pid, u->reason);
+		hooks &= ~(u32)AGENT_HOOK_ALLOC;
+	}
+	if (!hooks || hooks >= ARRAY_SIZE(effects))
+		return;
+	log_warn("%s in %d: %s, because the agent cannot report events: %s", effects[hooks][0],
+		 (int)u->id.pid, effects[hooks][1], u->reason);
+	sources_fall_back(sources, p, hooks);
+}
+
+/* The agent of `p` reports these hooks again: detaches their fallback probes. */
+static void hook_fallback_end(u32 hooks, const struct process *p, struct sources *sources)
+{
+	log_debug("the agent of %d reports events again: %#x", (int)p->id.pid, hooks);
+	sources_end_fallback(sources, p, hooks);
 }
 
 /* Some agents do not report all events, or do so again. */
