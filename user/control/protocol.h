@@ -14,7 +14,6 @@
  */
 #pragma once
 
-#include "control/readings.h"
 #include "control/reports.h"
 
 #define CONTROL_VERSION     8
