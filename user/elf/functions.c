@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds where functions begin in a file, by name or by .eh_frame, and reads symbol tables. */
+/*
+ * Finds where functions begin in a file, by name or by .eh_frame, reads symbol tables, and names
+ * functions by their role.
+ */
 #include "elf/functions.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "elf/debugfile.h"
 #include "elf/gopclntab.h"
+#include "elf/rows.h"
 
 /* DWARF pointer encodings: the base in the high half, the format in the low half. */
 #define ENC_SDATA4  0x0b
@@ -250,4 +255,276 @@ int functions_find_stripped(int fd, const struct debug_places *places, const cha
 	for (size_t i = 0; i < nr; i++)
 		s.nr_found += out[i].file_off != 0;
 	return search_file(&s, fd, debug_fd);
+}
+
+/* Functions that are named by their role: roles_each. */
+
+#define CODE_MAX    65536 /* bytes of a function that are searched */
+#define CLONE_MAX   64    /* bytes of clone3 up to the start of a thread; bytes of that start */
+#define CLONE_DEPTH 3     /* calls: __clone_internal, __clone3_internal, clone3 */
+#define HANDED_MAX  80    /* bytes between loading an address and the call that passes it */
+#define START_MAX   64    /* bytes of _start that are read */
+#define READS_MAX   4096  /* functions that may be read; glibc's need about 300 */
+
+struct role_search {
+	const struct elf *e;
+	const u64 *starts;
+	size_t nr_starts;
+	role_visit *visit;
+	void *arg;
+	u64 clone, clone3; /* 0 if unknown */
+	u32 nr_reads;      /* functions read so far */
+};
+
+struct code {
+	u64 vaddr;
+	size_t len;
+	u8 bytes[CODE_MAX];
+};
+
+/* Reads the part of [vaddr, vaddr + len) that lies in an executable segment. */
+static void read_code(struct role_search *s, u64 vaddr, u64 len, struct code *out)
+{
+	u64 left;
+	const struct elf_segment *p = elf_segment_of(s->e, vaddr, &left);
+
+	out->vaddr = vaddr;
+	out->len = 0;
+	if (s->nr_reads++ >= READS_MAX)
+		return;
+	if (!p || !(p->flags & PF_X))
+		return;
+	len = len < CODE_MAX ? len : CODE_MAX;
+	len = len < left ? len : left;
+	if (!elf_read_vaddr(s->e, vaddr, out->bytes, len))
+		out->len = len;
+}
+
+static bool has_bytes(const struct code *c, size_t at, const void *bytes, size_t len)
+{
+	return at + len <= c->len && !memcmp(c->bytes + at, bytes, len);
+}
+
+/* The target of the 32-bit displacement at `at`, relative to the byte after it. */
+static u64 target_of(const struct code *c, size_t at)
+{
+	s32 relative;
+
+	memcpy(&relative, c->bytes + at, sizeof(relative));
+	return c->vaddr + at + sizeof(relative) + (u64)(s64)relative;
+}
+
+static bool is_call(const struct code *c, size_t at)
+{
+	return at + 5 <= c->len && c->bytes[at] == 0xe8;
+}
+
+/* mov $number, %eax; syscall */
+static bool is_syscall(const struct code *c, size_t at, u32 number)
+{
+	return has_bytes(c, at, "\xb8", 1) && has_bytes(c, at + 1, &number, sizeof(number)) &&
+	       has_bytes(c, at + 5, "\x0f\x05", 2);
+}
+
+static bool calls(const struct code *c, u64 vaddr)
+{
+	for (size_t at = 0; at < c->len; at++)
+		if (is_call(c, at) && target_of(c, at + 1) == vaddr)
+			return true;
+	return false;
+}
+
+/* The index of the last function that begins at or before `vaddr`; nr_starts if none does. */
+static size_t function_at(const struct role_search *s, u64 vaddr)
+{
+	size_t low = 0, high = s->nr_starts;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (s->starts[middle] <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? low - 1 : s->nr_starts;
+}
+
+static bool is_start(const struct role_search *s, u64 vaddr)
+{
+	size_t i = function_at(s, vaddr);
+
+	return i < s->nr_starts && s->starts[i] == vaddr;
+}
+
+/* Reads the function at `vaddr`, up to the next function. */
+static void read_function(struct role_search *s, u64 vaddr, struct code *out)
+{
+	size_t i = function_at(s, vaddr);
+	u64 end = i + 1 < s->nr_starts ? s->starts[i + 1] : vaddr + CODE_MAX;
+
+	read_code(s, vaddr, i < s->nr_starts ? end - vaddr : 0, out);
+}
+
+/*
+ * Whether the function calls clone or clone3, through at most `depth` calls of the file's own
+ * functions.
+ */
+static bool reaches_clone(struct role_search *s, u64 function, int depth)
+{
+	auto_free struct code *c = xmalloc(sizeof(*c));
+
+	read_function(s, function, c);
+	for (size_t at = 0; at < c->len && depth; at++) {
+		u64 target = is_call(c, at) ? target_of(c, at + 1) : 0;
+		if (target && (target == s->clone || target == s->clone3))
+			return true;
+		if (target && is_start(s, target) && reaches_clone(s, target, depth - 1))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The function whose address the code passes in rsi to a function that creates threads; 0 if none.
+ */
+static u64 thread_function(struct role_search *s, const struct code *c)
+{
+	for (size_t at = 0; at < c->len; at++) {
+		u64 target = has_bytes(c, at, "\x48\x8d\x35", 3) ? target_of(c, at + 3) : 0;
+		if (!target || at + 7 > c->len || !is_start(s, target))
+			continue;
+		size_t end = at + HANDED_MAX < c->len ? at + HANDED_MAX : c->len;
+		for (size_t k = at + 7; k < end; k++)
+			if (is_call(c, k) && is_start(s, target_of(c, k + 1)) &&
+			    reaches_clone(s, target_of(c, k + 1), CLONE_DEPTH))
+				return target;
+	}
+	return 0;
+}
+
+/* start_thread: pthread_create, or a function that it calls, creates a thread with it. */
+static void find_start_thread(struct role_search *s, u64 pthread_create)
+{
+	auto_free struct code *c = xmalloc(sizeof(*c)), *callee = xmalloc(sizeof(*callee));
+
+	read_function(s, pthread_create, c);
+	u64 found = thread_function(s, c);
+	for (size_t at = 0; at < c->len && !found; at++) {
+		u64 target = is_call(c, at) ? target_of(c, at + 1) : 0;
+		if (!target || !is_start(s, target))
+			continue;
+		read_function(s, target, callee);
+		found = thread_function(s, callee);
+	}
+	if (found)
+		s->visit(s->arg, found, 0, "start_thread");
+}
+
+/* __libc_start_call_main: __libc_start_main calls it, and it calls exit. */
+static void find_call_main(struct role_search *s, u64 libc_start_main, u64 exit_function)
+{
+	auto_free struct code *c = xmalloc(sizeof(*c)), *callee = xmalloc(sizeof(*callee));
+	u64 found = 0;
+
+	read_function(s, libc_start_main, c);
+	for (size_t at = 0; at < c->len; at++) {
+		u64 target = is_call(c, at) ? target_of(c, at + 1) : 0;
+		if (!target || target == found || !is_start(s, target))
+			continue;
+		read_function(s, target, callee);
+		if (!calls(callee, exit_function))
+			continue;
+		if (found)
+			return;
+		found = target;
+	}
+	if (found)
+		s->visit(s->arg, found, 0, "__libc_start_call_main");
+}
+
+/*
+ * The thread start of clone3 has no return address. It calls the thread's function and exits with
+ * its result. It follows the function that makes the clone3 system call.
+ */
+static void find_clone3(struct role_search *s, u64 thread_start, struct code *c)
+{
+	static const u8 call_rdx_mov[] = { 0xff, 0xd2, 0x48, 0x89, 0xc7 };
+	size_t i = function_at(s, thread_start);
+
+	if (i == s->nr_starts || !i || s->starts[i] != thread_start)
+		return;
+	u64 clone3 = s->starts[i - 1];
+	if (thread_start - clone3 > CLONE_MAX)
+		return;
+	read_code(s, clone3, thread_start - clone3 + CLONE_MAX, c);
+	size_t child = thread_start - clone3, at = 0;
+	while (at < child && !is_syscall(c, at, SYS_clone3))
+		at++;
+	if (at >= child)
+		return;
+	for (at = child; at < child + CLONE_MAX; at++)
+		if (has_bytes(c, at, call_rdx_mov, sizeof(call_rdx_mov)) &&
+		    is_syscall(c, at + sizeof(call_rdx_mov), SYS_exit)) {
+			s->visit(s->arg, clone3, (u32)(at + sizeof(call_rdx_mov) + 7), "clone3");
+			s->clone3 = clone3;
+			return;
+		}
+}
+
+/* The address that _start passes to __libc_start_main in rdi. */
+static u64 main_of(const struct code *c)
+{
+	for (size_t at = 0; at + 14 <= c->len; at++)
+		if (has_bytes(c, at, "\x48\x8d\x3d", 3) && has_bytes(c, at + 7, "\xff\x15", 2))
+			return target_of(c, at + 3);
+	return 0;
+}
+
+/*
+ * The program's entry, if its code clears rbp and passes rdx on as crt1.o does. libc.so.6 also has
+ * an entry, because it can be executed.
+ */
+static void find_start(struct role_search *s, u64 entry)
+{
+	auto_free struct code *c = xmalloc(sizeof(*c));
+	static const u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const u8 glibc[] = { 0x31, 0xed, 0x49, 0x89, 0xd1, 0x5e };
+
+	read_code(s, entry, START_MAX, c);
+	size_t at = has_bytes(c, 0, endbr64, sizeof(endbr64)) ? sizeof(endbr64) : 0;
+	if (!is_start(s, entry) || !has_bytes(c, at, glibc, sizeof(glibc)))
+		return;
+	s->visit(s->arg, entry, 0, "_start");
+	u64 main = main_of(c);
+	if (main && is_start(s, main))
+		s->visit(s->arg, main, 0, "main");
+}
+
+static void find_in_libc(struct role_search *s, const struct role_anchors *anchors)
+{
+	auto_free struct code *c = xmalloc(sizeof(*c));
+	auto_rows struct rows rows = { 0 };
+
+	if (anchors->exit)
+		find_call_main(s, anchors->libc_start_main, anchors->exit);
+	if (rows_build(s->e, &rows))
+		return;
+	for (u32 i = 0; i < rows.nr && !s->clone3; i++)
+		if (rows.at[i].kind == ROW_END)
+			find_clone3(s, rows.base + rows.at[i].pc, c);
+	if (anchors->pthread_create)
+		find_start_thread(s, anchors->pthread_create);
+}
+
+void roles_each(const struct elf *e, const struct role_anchors *anchors, const u64 *starts,
+		size_t nr_starts, role_visit *visit, void *arg)
+{
+	struct role_search s = { e, starts, nr_starts, visit, arg, anchors->clone, 0, 0 };
+
+	if (elf_machine(e) != EM_X86_64 || !nr_starts)
+		return;
+	if (elf_entry(e))
+		find_start(&s, elf_entry(e));
+	if (anchors->libc_start_main)
+		find_in_libc(&s, anchors);
 }

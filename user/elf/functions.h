@@ -2,11 +2,13 @@
 /*
  * The functions and symbols of a file, which may be damaged or hostile: where a function begins, by
  * its name for uprobes; the symbols one by one; the beginnings of all functions, also in stripped
- * files, by the search table of .eh_frame.
+ * files, by the search table of .eh_frame; and, by their code, the outermost functions of most
+ * stacks.
  */
 #pragma once
 
 #include "base/near.h"
+#include "base/types.h"
 #include "elf/elf.h"
 
 struct function {
@@ -57,3 +59,24 @@ typedef bool eh_start_visit(void *arg, u64 vaddr);
  * than EH_STARTS_MAX entries (perhaps a hole in the file), give fewer entries or none.
  */
 void eh_starts_each(const struct elf *e, eh_start_visit *visit, void *arg);
+
+/*
+ * The outermost functions of most stacks are found by their code in files without .symtab: the
+ * thread start of clone3, start_thread, __libc_start_call_main, _start, main. x86-64 only. Each is
+ * proven by its own code or by code and tables that refer to it, never by its place alone.
+ *
+ * Sources: glibc sysdeps/unix/sysv/linux/x86_64/{clone,clone3}.S, nptl/pthread_create.c,
+ * sysdeps/nptl/libc_start_call_main.h, sysdeps/x86_64/start.S.
+ */
+
+/* Exported functions of the file; 0 if the file does not export the function. */
+struct role_anchors {
+	u64 pthread_create, clone, libc_start_main, exit;
+};
+
+/* Receives a function. Size 0 means up to the next function. */
+typedef void role_visit(void *arg, u64 vaddr, u32 size, const char *name);
+
+/* Visits these functions. `starts`: the first addresses of all functions, ascending. */
+void roles_each(const struct elf *e, const struct role_anchors *anchors, const u64 *starts,
+		size_t nr_starts, role_visit *visit, void *arg);

@@ -13,7 +13,6 @@
 #include "elf/elf.h"
 #include "elf/functions.h"
 #include "elf/gopclntab.h"
-#include "elf/roles.h"
 
 /* Receives a jump, [vaddr, vaddr + size), and the name of its function. */
 typedef void plt_visit(void *arg, u64 vaddr, u32 size, const char *function);

@@ -12,7 +12,7 @@
  * is: functions before labels, exported ones (global or weak: libc's `read` is the weak name of
  * `__read`) before local ones, fewest leading underscores, shortest name. Without .symtab,
  * .gopclntab gives the functions of a Go program, and .eh_frame_hdr the starts of nameless
- * functions. Some of them are named by their role (roles.h).
+ * functions. Some of them are named by their role (functions.h).
  */
 #pragma once
 
