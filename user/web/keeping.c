@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "web/service.h"
-#include "web/shown_summary.h"
+#include "web/summarize.h"
 
 #define SUMMARY_MAX (64u << 10)
 #define TRIES       3
@@ -89,7 +89,67 @@ static void learn_text(char **fact, const json_t *o, const char *name, size_t ma
 	*fact = xstrdup(value);
 }
 
-/* The summary comes from a worker that read a profile of anybody. */
+static bool is_share(const json_t *v)
+{
+	return json_is_number(v) && json_number_value(v) >= 0 && json_number_value(v) <= 1;
+}
+
+static bool is_clean(const json_t *v, size_t max)
+{
+	return json_is_string(v) && utf8_is_clean(json_string_value(v), max);
+}
+
+static json_t *shown_kinds(json_t *kinds)
+{
+	json_t *out = json_object();
+
+	for (u32 i = 0; i < SUMMARY_KINDS; i++) {
+		json_t *share = json_object_get(kinds, summary_kind(i));
+		if (is_share(share))
+			json_object_set(out, summary_kind(i), share);
+	}
+	return out;
+}
+
+static json_t *shown_top(const json_t *top)
+{
+	json_t *out = json_array(), *o;
+	size_t i;
+
+	json_array_foreach(top, i, o)
+	{
+		json_t *name = json_object_get(o, "name"), *share = json_object_get(o, "share");
+		if (json_array_size(out) < SUMMARY_TOP && is_clean(name, SUMMARY_NAME_MAX) &&
+		    is_share(share))
+			json_array_append_new(out,
+					      json_pack("{s:O,s:O}", "name", name, "share", share));
+	}
+	return out;
+}
+
+static json_t *shown_alerts(const json_t *alerts)
+{
+	json_t *out = json_array(), *text;
+	size_t i;
+
+	json_array_foreach(alerts, i, text) if (json_array_size(out) < SUMMARY_ALERTS &&
+						is_clean(text, SUMMARY_ALERT_MAX))
+		json_array_append(out, text);
+	return out;
+}
+
+/*
+ * The part of a summary (web/summarize.h) that lists show: a new object with `kinds`, `top` and
+ * `alerts`; each is there, perhaps empty. The summary comes from a worker that read a profile of
+ * anybody, and goes to browsers: only what has the known form is kept.
+ */
+static json_t *shown_summary(const json_t *summary)
+{
+	return json_pack("{s:o,s:o,s:o}", "kinds", shown_kinds(json_object_get(summary, "kinds")),
+			 "top", shown_top(json_object_get(summary, "top")), "alerts",
+			 shown_alerts(json_object_get(summary, "alerts")));
+}
+
 static void take_summary(struct stored *f, const struct payload *b)
 {
 	json_t *o = b->nr <= SUMMARY_MAX ? json_loadb(b->at, b->nr, 0, NULL) : NULL;
@@ -111,7 +171,7 @@ static void take_summary(struct stored *f, const struct payload *b)
 	json_decref(o);
 }
 
-static void summarize(struct keeping *k);
+static void start_summary(struct keeping *k);
 
 static void summarized(void *ctx, int err, struct payload *result)
 {
@@ -122,7 +182,7 @@ static void summarized(void *ctx, int err, struct payload *result)
 		return;
 	}
 	if (err == -EPIPE && ++k->nr_tries < TRIES) { /* the worker may have been killed */
-		summarize(k);
+		start_summary(k);
 		return;
 	}
 	if (!err)
@@ -133,7 +193,7 @@ static void summarized(void *ctx, int err, struct payload *result)
 	add(k);
 }
 
-static void summarize(struct keeping *k)
+static void start_summary(struct keeping *k)
 {
 	struct job_order order = {
 		.task = WEB_SUMMARY,
@@ -162,5 +222,5 @@ void keep_profile(struct service *sv, struct stored *facts, struct payload *byte
 	if (!k->facts.id)
 		k->facts.id = store_new_id(sv->store);
 	k->facts.size_bytes = bytes ? bytes->nr : 0;
-	summarize(k);
+	start_summary(k);
 }
