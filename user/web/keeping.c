@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps a finished profile. */
+/* Keeps finished profiles, and has workers merge slices to longer ones. */
 #include "web/keeping.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "base/utf8.h"
@@ -223,4 +224,84 @@ void keep_profile(struct service *sv, struct stored *facts, struct payload *byte
 		k->facts.id = store_new_id(sv->store);
 	k->facts.size_bytes = bytes ? bytes->nr : 0;
 	start_summary(k);
+}
+
+/* Other errors concern what was to be stored, not the store. */
+static bool is_of_disk(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT || err == -EROFS || err == -EIO;
+}
+
+const char *store_health_why(const struct store_health *h)
+{
+	switch (h->err) {
+	case 0:
+		return "";
+	case -EROFS:
+		return "The disk is read-only. New slices and profiles are not stored.";
+	case -EIO:
+		return "The disk has errors. New slices and profiles are not stored.";
+	default:
+		return "The disk is full. New slices and profiles are not stored.";
+	}
+}
+
+void store_health_note(struct store_health *h, int err)
+{
+	if (err && !is_of_disk(err))
+		return;
+	h->nr_errors += err != 0;
+	if (err && !h->err) {
+		h->since_wall_ns = time_wall_ns();
+		log_error("new slices and profiles are not stored: %s", strerror(-err));
+	}
+	if (!err && h->err)
+		log_info("slices and profiles are stored again");
+	h->err = err;
+}
+
+#define RETRY_NS (600 * NS_PER_SEC)
+
+static void thinned(void *ctx, int err, struct payload *result)
+{
+	struct service *sv = ctx;
+	struct thinning *t = &sv->thinning;
+
+	t->is_busy = false;
+	if (err == -ECANCELED)
+		return;
+	/* Slices that cannot be merged stay as they are; they must not keep the others from it. */
+	bool is_done = !err || err == -EBADMSG || err == -EPIPE || err == -ETIMEDOUT ||
+		       err == -EOVERFLOW || err == -EFBIG || file_is_unreadable(err);
+	if (is_done && err)
+		log_warn("slices of an hour are kept as they are: %s",
+			 result ? result->at : strerror(-err));
+	if (is_done)
+		err = store_thinning_end(sv->store, &t->at, err ? NULL : result->at,
+					 err ? 0 : result->nr);
+	if (err && err != -ESTALE)
+		t->retry_ns = time_mono_ns() + RETRY_NS;
+}
+
+void thinning_tick(struct service *sv)
+{
+	struct thinning *t = &sv->thinning;
+
+	if (t->is_busy || queue_nr(sv->queue) || time_mono_ns() < t->retry_ns ||
+	    !store_thinning_due(sv->store, time_wall_ns(), &t->at))
+		return;
+	struct job_order order = {
+		.task = WEB_THIN,
+		.params = { .step_ns = t->at.step_ns },
+		.fds = { store_thinning_open(sv->store, &t->at), -1 },
+		.done = thinned,
+		.ctx = sv,
+	};
+	if (order.fds[0] < 0) {
+		thinned(sv, order.fds[0], NULL);
+		return;
+	}
+	t->is_busy = true;
+	if (queue_add(sv->queue, &order))
+		t->is_busy = false;
 }

@@ -4,10 +4,9 @@
 
 #include "web/alerts.h"
 #include "web/auth.h"
+#include "web/keeping.h"
 #include "web/queue.h"
 #include "web/recorder_link.h"
-#include "web/store_health.h"
-#include "web/thinning.h"
 #include "web/triggered.h"
 #include "web/users.h"
 #include "web/web.h"
