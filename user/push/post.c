@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that posts requests; with fleet/http/fetch.c the only user of libcurl. */
-#include "push/post.h"
-
+/*
+ * The process that posts requests; with fleet/http/fetch.c the only user of libcurl. Part of
+ * push/sender.h.
+ */
 #include <ctype.h>
 #include <curl/curl.h>
 #include <errno.h>

@@ -12,7 +12,6 @@
 #include "base/packet.h"
 #include "base/utf8.h"
 #include "proc/guarded.h"
-#include "push/post.h"
 
 struct sender {
 	int sock;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sends requests to one receiver, without ever blocking: a process of its own has the network, the
- * credentials and libcurl (push/post.h). It gets the open file of a request, and sees no other.
+ * credentials and libcurl (push/post.c). It gets the open file of a request, and sees no other.
  */
 #pragma once
 
@@ -42,3 +42,16 @@ int sender_post(struct sender *s, u64 number, int fd);
 
 /* -EAGAIN: nothing happened. -EPIPE: the process has ended for good. */
 int sender_receive(struct sender *s, struct sender_event *out);
+
+/* From here on: post.c, the process that posts requests. */
+
+struct post_options {
+	const struct receiver *receiver;
+	const struct credentials *credentials;
+};
+
+/*
+ * Serves until the other end of `sock` is closed. Packets to it are a number with the descriptor of
+ * a request; a packet from it is a struct sender_event. Returns an exit status.
+ */
+int post_run(int sock, const struct post_options *o);
