@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The handlers of the table in routes.c, by resource, and the JSON that streams send as well. */
+/*
+ * The handlers of the table in routes.c, by resource, the JSON that streams send as well, and the
+ * streams.
+ */
 #pragma once
 
+#include "base/types.h"
 #include "web/request.h"
 
 /* api_login.c */
@@ -80,5 +84,15 @@ void api_metrics(struct request *q);
 /* pprof_pull.c */
 void api_pprof(struct request *q);
 
-/* sse.c */
+/* sse.c: clients that get changes as server-sent events */
+struct streams;
+
 void api_stream(struct request *q);
+struct streams *streams_new(void);
+
+/* Ends every stream; then the server can be stopped. */
+void streams_end(struct streams *all);
+void streams_free(struct streams *all);
+
+/* Sends the changes that sv->changed has, and clears it. Call it when the second is over. */
+void streams_tick(struct service *sv);

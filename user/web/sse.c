@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clients that get changes as server-sent events. */
-#include "web/sse.h"
-
+/* Clients that get changes as server-sent events. Part of web/api.h. */
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,13 +20,13 @@
 #include "control/channel.h"
 #include "control/handover.h"
 #include "proc/rights.h"
+#include "web/api.h"
 #include "web/fleet.h"
 #include "web/fleet_requests.h"
 #include "web/push.h"
 #include "web/server.h"
 #include "web/service.h"
 #include "web/sessions.h"
-#include "web/sse.h"
 
 /*
  * No capability and no new privileges; no new process, program, connection or socket of its own;
