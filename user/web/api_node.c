@@ -9,6 +9,7 @@
 #include "web/fleet.h"
 #include "web/push.h"
 #include "web/service.h"
+#include "web/users.h"
 
 #define PPM_PER_PERCENT 1e4
 

@@ -27,6 +27,7 @@
 #include "web/server.h"
 #include "web/service.h"
 #include "web/sessions.h"
+#include "web/users.h"
 
 /*
  * No capability and no new privileges; no new process, program, connection or socket of its own;
