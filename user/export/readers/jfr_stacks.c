@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stacks and classes of a JFR recording. */
-#include "export/readers/jfr_stacks.h"
-
+/* Stacks and classes of a JFR recording. Part of export/readers/jfr_chunk.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "export/interchange/jfr.h"
+#include "export/readers/jfr_chunk.h"
 #include "profile/java_signature.h"
 
 #define NAMES_MAX_BYTES (256u << 20) /* a few bytes of a hostile file can name much */

@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "export/interchange/jfr.h"
-#include "export/readers/jfr_stacks.h"
+#include "export/readers/jfr_chunk.h"
 #include "export/readers/reader.h"
 
 /* The parts of a recording that only sysflame writes. */
