@@ -11,7 +11,7 @@
 #include "export/export.h"
 #include "export/interchange/jfr.h"
 #include "export/read.h"
-#include "export/writers/jfr_events.h"
+#include "export/writers/jfr_parts.h"
 #include "profile/java_signature.h"
 
 #define NR_PROFILES 30

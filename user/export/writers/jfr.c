@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/writers/jfr_events.h"
+#include "export/writers/jfr_parts.h"
 #include "export/writers/jfr_words.h"
 #include "export/writers/writer.h"
 #include "profile/diff.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The events of a JFR recording. */
-#include "export/writers/jfr_events.h"
-
+/* The events of a JFR recording. Part of export/writers/jfr_parts.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "export/interchange/jfr.h"
+#include "export/writers/jfr_parts.h"
 #include "export/writers/jfr_words.h"
 #include "profile/slots.h"
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The constants of a JFR recording. */
-#include "export/writers/jfr_pools.h"
-
+/* The constants of a JFR recording. Part of export/writers/jfr_parts.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "export/interchange/jfr.h"
+#include "export/writers/jfr_parts.h"
 #include "export/writers/jfr_words.h"
 #include "profile/java_signature.h"
 #include "profile/method.h"

@@ -2,14 +2,14 @@
 /*
  * The description of the types in a JFR recording. Readers take the order of fields from it, except
  * for async-profiler's converter, which expects the order of its own recordings and of the JDK's.
+ * Part of export/writers/jfr_parts.h.
  */
-#include "export/writers/jfr_types.h"
-
 #include <stdio.h>
 
 #include "base/vec.h"
 #include "export/interchange/external.h"
 #include "export/interchange/jfr.h"
+#include "export/writers/jfr_parts.h"
 #include "export/writers/jfr_words.h"
 
 /* How readers show a number. */
