@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "jvm/hotspot/hotspot_private.h"
+#include "jvm/memory/build.h"
 #include "jvm/memory/compiled.h"
 #include "proc/mapping.h"
 #include "proc/status.h"

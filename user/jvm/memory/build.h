@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The layout of objects in one build of libjvm. It comes from the build's own tables (vmstructs.h),
- * never from a version number: a new JDK needs no change while it exports these fields. A missing
- * export costs one feature, not all.
+ * The layout of objects in one build of libjvm. It comes from the build's own tables, never from a
+ * version number: a new JDK needs no change while it exports these fields. A missing export costs
+ * one feature, not all.
  */
 #pragma once
 
-#include "jvm/memory/vmstructs.h"
+#include "elf/image.h"
+#include "proc/mem.h"
 
 /* X(slot, type, field) */
 #define JVM_FIELDS(X)                                                                            \
@@ -234,6 +235,21 @@ struct jvm_build {
 	u32 nr_fields;                  /* in the tables */
 	bool is_cut;                    /* the tables could not be read to the end */
 };
+
+/*
+ * The tables in which libjvm describes its own types: gHotSpotVMStructs, -Types, -IntConstants and
+ * -LongConstants (src/hotspot/share/runtime/vmStructs.hpp). They are read from a running process,
+ * because they contain relocated pointers.
+ */
+struct vmstructs;
+
+/*
+ * -ENOENT if the image has no such tables, -EAGAIN if they are not relocated yet, -EBADMSG if they
+ * describe themselves implausibly. Tables that cannot be read to the end are used as far as
+ * possible: jvm_build.is_cut. The caller owns *out.
+ */
+int vmstructs_read(struct mem *m, const struct image *img, struct vmstructs **out);
+void vmstructs_free(struct vmstructs *v);
 
 /* Fills in everything but `flags` and `flag_origins`. */
 void jvm_build_of_tables(const struct vmstructs *tables, u64 bias, struct jvm_build *out);
