@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store's index. */
-#include "store/index.h"
-
+/* The store's index. Part of store/store_state.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -10,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "store/store_state.h"
 
 /* migrations[n] leads from version n to n + 1. Append only. */
 static const char *const migrations[] = {
