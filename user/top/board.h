@@ -2,9 +2,38 @@
 /* One reading of the node and of all its JVMs, in an order. */
 #pragma once
 
+#include "base/types.h"
 #include "base/vec.h"
-#include "top/jvm_meter.h"
-#include "top/node_load.h"
+#include "jvm/hotspot/gauges.h"
+#include "proc/status.h"
+
+#define RATE_UNKNOWN (-1.0)
+
+/* What a JVM used between two readings. */
+struct jvm_row {
+	struct process_id id;
+	const char *name;            /* main class or jar; clean UTF-8 */
+	const char *container;       /* its name, or its id; "" if it is in none; clean UTF-8 */
+	const char *jdk, *collector; /* "" if unknown; clean UTF-8 */
+	const char *gap;             /* why its memory is not read; NULL if it is */
+	/* CPUs used: 1.0 is one CPU all the time. RATE_UNKNOWN: at the first reading, or never. */
+	double cpu, gc, jit;
+	double alloc;        /* bytes per second, RATE_UNKNOWN as above */
+	bool alloc_is_least; /* threads ended meanwhile: some of their bytes are missing */
+	u64 allocated_bytes; /* since the first reading */
+	u64 partial_threads; /* whose last bytes are missing in it */
+	u32 threads[NR_JAVA_THREAD_STATES];
+	u32 nr_threads;                             /* that can run Java code; 0 if unknown */
+	u64 heap_used, heap_committed, collections; /* GAUGE_UNKNOWN if so */
+};
+
+/* The load of the node between two readings, from /proc/stat and /proc/loadavg. */
+struct node_load {
+	int nr_cpus;
+	double busy;    /* CPUs: 1.0 is one CPU all the time; negative at the first reading */
+	double stolen;  /* CPUs that the hypervisor gave to others; negative as above */
+	double load[3]; /* averages of 1, 5 and 15 minutes */
+};
 
 struct board {
 	struct node_load load;
@@ -48,3 +77,12 @@ bool board_matches(const struct jvm_row *row, const char *text);
 /* The CPUs of all rows together. */
 double board_cpu(const struct board *b);
 void board_fini(struct board *b);
+
+/* The times of all CPUs together, in ticks. */
+struct cpu_ticks {
+	u64 busy, stolen, all;
+	int nr_cpus;
+};
+
+/* Reads the load now, and compares with *last, which is then replaced. */
+int node_load_read(struct cpu_ticks *last, struct node_load *out);
