@@ -17,7 +17,7 @@ struct watch_options {
 	bool keeps_output_rights; /* for the files that watch_record leads to */
 	const pid_t *pids;        /* only these JVMs; the array must stay */
 	size_t nr_pids;           /* 0: all */
-	const char *daemon_url;   /* NULL: own readings, else those of a daemon (daemon_board.h) */
+	const char *daemon_url;   /* NULL: own readings, else those of that daemon */
 	const char *daemon_token;
 };
 
