@@ -19,7 +19,6 @@
 #include "capture/kernel/detacher.h"
 #include "capture/kernel/other_programs.h"
 #include "capture/kernel/privilege.h"
-#include "capture/kernel/skipped.h"
 #include "capture/unwind/sample_stack.h"
 
 /* The part of the ring for each CPU: for events at a steady rate, and for those in bursts. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes the samples for which the kernel did not run the recording's program. */
-#include "capture/kernel/skipped.h"
-
+/*
+ * Takes the samples for which the kernel did not run the recording's program. Part of
+ * capture/kernel/other_programs.h.
+ */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -15,6 +16,8 @@
 #include "base/auto.h"
 #include "base/signals.h"
 #include "capture/kernel/kernel_types.h"
+#include "capture/kernel/other_programs.h"
+#include "capture/kernel/programs.h"
 
 #include "skipped.skel.h" /* needs the types above */
 
