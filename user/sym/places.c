@@ -11,7 +11,6 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/file_status.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "elf/debugfile.h"
@@ -19,6 +18,7 @@
 #include "elf/functions.h"
 #include "elf/instruction.h"
 #include "elf/usdt.h"
+#include "proc/file_status.h"
 
 #define NEAR_BYTES_MAX (NEAR_MAX * 512)
 #define NOW_NS         (PARSER_WALL_NS + 5 * NS_PER_SEC) /* it may wait for another file's end */

@@ -7,8 +7,8 @@
 
 #include "base/auto.h"
 #include "base/dict.h"
-#include "base/file_status.h"
 #include "base/log.h"
+#include "proc/file_status.h"
 #include "proc/target_file.h"
 
 #define SEARCHING_MAX 64

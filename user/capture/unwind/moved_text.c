@@ -12,11 +12,11 @@
 #include "base/auto.h"
 #include "base/dict.h"
 #include "base/file.h"
-#include "base/file_status.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "base/vec.h"
 #include "elf/elf.h"
+#include "proc/file_status.h"
 #include "proc/mem.h"
 #include "proc/target_file.h"
 
