@@ -13,7 +13,6 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
-#include "base/outfile.h"
 
 static int enter_folder(void **state)
 {

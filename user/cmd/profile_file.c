@@ -17,8 +17,8 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/log.h"
-#include "base/outfile.h"
 #include "cmd/progress_line.h"
 #include "export/read.h"
 #include "proc/rights.h"

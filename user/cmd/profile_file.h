@@ -28,7 +28,7 @@ int profile_file_check_output(const char *output, const char *format, const char
 /* Logs why `path` cannot be written, before there is a profile. Negative errno. */
 int profile_file_try(const char *path, bool force);
 
-/* `path` and `force` as for outfile_open (base/outfile.h). *size_bytes may be NULL. */
+/* `path` and `force` as for outfile_open (base/file.h). *size_bytes may be NULL. */
 int profile_file_write(const struct profile *p, const char *path, const struct format *f,
 		       bool force, u64 *size_bytes);
 

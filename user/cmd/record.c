@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/log.h"
-#include "base/outfile.h"
 #include "base/time.h"
 #include "base/types.h"
 #include "capture/features.h"

@@ -23,7 +23,6 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/outfile.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "fleet/wire/key.h"

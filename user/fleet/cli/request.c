@@ -17,7 +17,6 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/outfile.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "base/utf8.h"

@@ -12,7 +12,6 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/outfile.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "fleet/node/node_agent.h"
