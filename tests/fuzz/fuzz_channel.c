@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/str.h"
 #include "control/channel.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "fleet/wire/entry.h"
 #include "fleet/wire/key.h"
 #include "fleet/wire/policy.h"

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/utf8.h"
+#include "base/str.h"
 
 #define REPLACED "\xef\xbf\xbd"
 

@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/str.h"
-#include "base/utf8.h"
 #include "export/read.h"
 #include "export/readers/input.h"
 

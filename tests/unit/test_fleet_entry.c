@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "fleet/wire/entry.h"
 
 #define NODE "sysflame.v1.audit.node."

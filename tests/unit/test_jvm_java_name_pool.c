@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/str.h"
 #include "jvm/memory/java_frame.h"
 
 static const char *class_of(struct java_names *pool, const char *internal)

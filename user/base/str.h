@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A growable byte string. `at` always ends in a NUL that `len` does not count. After the first str_
- * call `at` is never NULL. {0} is a valid empty string.
+ * Text: a growable byte string, text from other processes made safe to print, and lines wrapped at
+ * words.
  */
 #pragma once
 
 #include "base/types.h"
 
+/*
+ * A growable byte string. `at` always ends in a NUL that `len` does not count. After the first str_
+ * call `at` is never NULL. {0} is a valid empty string.
+ */
 struct str {
 	char *at;
 	size_t len, cap;
@@ -31,6 +35,23 @@ void copy_text(char *field, size_t size, const char *text);
 
 /* Adds a part of a page's address: %XX for all but letters, digits and "-_.~". */
 void address_add(struct str *address, const char *text);
+
+/* Text from other processes is made safe to print: valid UTF-8 without control characters. */
+
+/*
+ * Whether `text` is valid UTF-8 (RFC 3629) of at most `max` bytes, without C0 controls, DEL and C1
+ * controls.
+ */
+bool utf8_is_clean(const char *text, size_t max);
+
+/*
+ * Appends `text` with every invalid byte or control character replaced by U+FFFD. Cuts it at a
+ * character border and adds at most `max` bytes.
+ */
+void utf8_clean(struct str *out, const char *text, size_t max);
+
+/* `text` itself if it is clean and not too long, else a cleaned copy in `storage`. */
+const char *utf8_cleaned(const char *text, size_t max, struct str *storage);
 
 /* The columns at which help texts and tables for people wrap, and those of a terminal of unknown
  * width. */

@@ -18,7 +18,6 @@
 #include "base/opt.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "capture/kernel/node_programs.h"
 #include "cmd/cmd.h"
 #include "cmd/terminal.h"

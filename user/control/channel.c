@@ -12,7 +12,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/packet.h"
-#include "base/utf8.h"
+#include "base/str.h"
 
 #define SEALS       (F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define MAX_PPM     (1000000ull * 1000000) /* a million CPUs */

@@ -16,8 +16,8 @@
 
 #include "base/auto.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "control/handover.h"
 #include "daemon/rendezvous.h"
 #include "daemon/restart.h"

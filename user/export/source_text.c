@@ -11,7 +11,6 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "base/utf8.h"
 
 #define LINES_MAX     2000
 #define TEXT_MAX      240       /* bytes of a line */

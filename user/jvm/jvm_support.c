@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "jvm/attach/readiness.h"
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/hotspot/legibility.h"

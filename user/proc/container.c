@@ -13,7 +13,6 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "proc/open_request.h"
 #include "proc/runtime.h"
 

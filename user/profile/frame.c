@@ -9,7 +9,6 @@
 #include "base/auto.h"
 #include "base/dict.h"
 #include "base/str.h"
-#include "base/utf8.h"
 #include "base/vec.h"
 
 #define TEXTS_HEAP_BYTES 48 /* three texts: their ends, and what malloc adds */

@@ -48,7 +48,7 @@ static inline bool label_is_of_process(enum label label)
 /*
  * A label set; equal sets are interned. Numbers are of the host's PID namespace. `program`
  * distinguishes programs that had the same PID while they are recorded; it is 0 afterwards. Texts
- * may be NULL. Those of a profile are clean (base/utf8.h): a thread's name may have any bytes, and
+ * may be NULL. Those of a profile are clean (base/str.h): a thread's name may have any bytes, and
  * the kernel cuts it inside a character.
  */
 struct labels {

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/dict.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "profile/sealing.h"
 
 #define NOTES_MAX 10000 /* more come only from a hostile file, and each lookup scans all */

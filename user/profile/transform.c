@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/str.h"
 #include "profile/pattern.h"
 
 #define WORD_MAX 2000 /* bytes of a pattern; the page limits characters */

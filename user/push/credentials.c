@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
-#include "base/utf8.h"
+#include "base/str.h"
 
 #define FILE_MAX (64u << 10)
 #define CA_MAX   (1u << 20)

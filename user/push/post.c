@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/packet.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "export/interchange/pb.h"
 #include "proc/guarded.h"
 #include "push/sender.h"

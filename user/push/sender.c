@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/packet.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "proc/guarded.h"
 
 struct sender {

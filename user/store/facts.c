@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "store/files.h"
 #include "store/names.h"
 #include "store/store_state.h"

@@ -16,7 +16,6 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "base/types.h"
-#include "base/utf8.h"
 #include "base/vec.h"
 #include "jvm/hotspot/gauges.h"
 #include "jvm/hotspot/hotspot.h"

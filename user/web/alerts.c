@@ -10,7 +10,6 @@
 #include "base/dict.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 
 #define DAY_NS       (24 * 3600 * NS_PER_SEC)
 #define DURATION_S   30

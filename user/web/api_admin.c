@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "web/api.h"
 #include "web/route.h"
 #include "web/service.h"

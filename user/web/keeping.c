@@ -11,8 +11,8 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "web/service.h"
 #include "web/summarize.h"
 

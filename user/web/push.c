@@ -10,8 +10,8 @@
 
 #include "base/auto.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "push/delivery.h"
 #include "push/request.h"
 #include "store/files.h"

@@ -14,7 +14,6 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/str.h"
-#include "base/utf8.h"
 #include "export/writers/markup.h"
 #include "web/route.h"
 #include "web/service.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "export/writers/json.h"
 #include "profile/count.h"
 #include "profile/diff.h"

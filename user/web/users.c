@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/auto.h"
-#include "base/utf8.h"
+#include "base/str.h"
 
 #define USERS_MAX      10000
 #define NAME_MAX_BYTES 64

@@ -15,7 +15,6 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "base/utf8.h"
 
 #define PROGRAMS_MAX    1024
 #define DESCRIPTORS_MAX 4096 /* of a process: servers with more hold sockets */

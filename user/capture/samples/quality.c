@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "jvm/hotspot/legibility.h"
 #include "proc/rights.h"

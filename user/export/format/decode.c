@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "export/format/labelset.h"
 #include "export/format/meta.h"
 #include "export/format/section.h"

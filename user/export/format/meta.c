@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "base/auto.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "export/format/varint.h"
 #include "profile/diff.h"
 

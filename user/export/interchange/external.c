@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/str.h"
 #include "export/format/section.h"
 #include "export/format/varint.h"
 #include "profile/java_form.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/utf8.h"
+#include "base/str.h"
 
 #define PART_MAX_BYTES 256
 

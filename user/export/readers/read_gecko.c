@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "export/format/section.h"
 #include "export/interchange/external.h"
 #include "export/readers/json_tables.h"

@@ -11,7 +11,6 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/str.h"
-#include "base/utf8.h"
 #include "export/interchange/jfr.h"
 #include "export/readers/jfr_chunk.h"
 #include "export/readers/reader.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "export/interchange/external.h"
 #include "export/interchange/pb.h"
 #include "export/interchange/tags.h"

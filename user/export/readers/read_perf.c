@@ -15,7 +15,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/dict.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "export/interchange/external.h"
 #include "export/readers/line_reader.h"

@@ -12,7 +12,6 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/str.h"
-#include "base/utf8.h"
 #include "export/interchange/external.h"
 #include "export/interchange/pb.h"
 #include "export/interchange/tags.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "export/format/section.h"
 #include "export/interchange/external.h"
 #include "export/readers/json_tables.h"

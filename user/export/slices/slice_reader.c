@@ -14,7 +14,6 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "base/types.h"
-#include "base/utf8.h"
 #include "base/vec.h"
 #include "export/format/section.h"
 #include "export/format/varint.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/dict.h"
+#include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "export/format/section.h"
 #include "export/format/varint.h"
 #include "export/slices/slice_record.h"

@@ -3,7 +3,6 @@
 #include "export/writers/json.h"
 
 #include "base/str.h"
-#include "base/utf8.h"
 
 #define TEXT_MAX 65535
 

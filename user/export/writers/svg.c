@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "base/utf8.h"
 #include "export/format/title.h"
 #include "export/writers/amount.h"
 #include "export/writers/markup.h"

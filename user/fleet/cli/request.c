@@ -19,7 +19,6 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "export/read.h"
 #include "fleet/cli/resume.h"

@@ -19,7 +19,6 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/terminal.h"

@@ -18,8 +18,8 @@
 #include "base/build.h"
 #include "base/file.h"
 #include "base/packet.h"
+#include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "proc/guarded.h"
 
 #define GRACE_NS  (10 * NS_PER_SEC) /* beyond a request's own limit */

@@ -11,7 +11,6 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "fleet/http/fetch.h"
 #include "fleet/wire/policy.h"
 #include "fleet/wire/selector.h"

@@ -9,8 +9,8 @@
 
 #include "base/auto.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "base/vec.h"
 #include "fleet/node/asker.h"
 #include "fleet/wire/selector.h"

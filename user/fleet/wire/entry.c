@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/auto.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "fleet/wire/selector.h"
 
 #define AT_DIGITS 15        /* of milliseconds: up to the year 33658 */

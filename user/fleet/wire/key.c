@@ -9,7 +9,7 @@
 #include <sys/random.h>
 
 #include "base/auto.h"
-#include "base/utf8.h"
+#include "base/str.h"
 
 #define KEYS_MAX 10000
 

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "fleet.pb-c.h"
 #include "fleet/wire/selector.h"
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/str.h"
 #include "fleet.pb-c.h"
 #include "fleet/wire/selector.h"
 

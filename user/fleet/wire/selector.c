@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "base/str.h"
 #include "fleet/wire/key.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

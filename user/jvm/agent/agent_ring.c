@@ -13,8 +13,8 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "jvm/agent/agent_wire.h"
 #include "jvmmap/wire.h"
 #include "jvmmap/wire_records.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "base/utf8.h"
 
 struct order_wire {
 	u32 version;

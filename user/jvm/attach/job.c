@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/utf8.h"
+#include "base/str.h"
 
 int job_conclude(struct job *j, enum inject_outcome outcome, const char *why)
 {

@@ -14,7 +14,6 @@
 #include "base/dict.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "base/vec.h"
 #include "jvm/hotspot/hotspot_private.h"
 #include "jvm/memory/method.h"

@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/dict.h"
 #include "base/str.h"
-#include "base/utf8.h"
 #include "jvm/memory/java_frame.h"
 
 #define CLASS_HEX_MIN 8 /* digits in a hidden class's address */

@@ -15,7 +15,6 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "base/utf8.h"
 #include "base/vec.h"
 #include "jvm/process/main_class.h"
 #include "jvm/process/memfds.h"

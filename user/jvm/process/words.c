@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
-#include "base/utf8.h"
+#include "base/str.h"
 #include "jvm/process/java_args.h"
 #include "proc/mem.h"
 
