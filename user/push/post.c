@@ -16,7 +16,7 @@
 #include "base/packet.h"
 #include "base/str.h"
 #include "export/interchange/pb.h"
-#include "proc/guarded.h"
+#include "proc/rights.h"
 #include "push/sender.h"
 
 #include "push.pb-c.h"

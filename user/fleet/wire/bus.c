@@ -24,7 +24,7 @@
 #include "fleet/wire/entry.h"
 #include "fleet/wire/link.h"
 #include "fleet/wire/policy.h"
-#include "proc/guarded.h"
+#include "proc/rights.h"
 
 #define TESTED       "2.9"
 #define CONNECT_MS   5000
@@ -471,7 +471,7 @@ static void disconnected(natsConnection *nc, void *ctx)
 
 /*
  * The library gives a connection up once the server has refused the key twice. The key may be added
- * again, so this process ends and is started again (proc/guarded.h).
+ * again, so this process ends and is started again (proc/rights.h).
  */
 static void closed(natsConnection *nc, void *ctx)
 {
