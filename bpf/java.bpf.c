@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Java allocations and waits for monitors, reported by uprobes on the agent's hooks
- * (jvmmap/hook.h). Without an agent, allocations come from libjvm's own functions.
+ * (jvmmap/hooks.h). Without an agent, allocations come from libjvm's own functions.
  */
 #include "unwind/unwind.h"
 

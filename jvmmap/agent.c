@@ -8,7 +8,6 @@
  */
 #include <jvmti.h>
 
-#include "jvmmap/hook.h"
 #include "jvmmap/hooks.h"
 #include "jvmmap/methods.h"
 #include "jvmmap/session.h"

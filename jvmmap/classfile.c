@@ -2,7 +2,7 @@
 /* Class files with calls of hooks in some methods. */
 #include "jvmmap/classfile.h"
 
-#include "jvmmap/codehook.h"
+#include "jvmmap/classedit.h"
 #include "jvmmap/sys.h"
 
 #define HOOK_ENTERED      "entered"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The code of a method, with calls of hooks added. */
-#include "jvmmap/codehook.h"
+#include "jvmmap/classedit.h"
 
 #include "jvmmap/bytecode.h"
 

@@ -7,7 +7,7 @@
 #include "jvmmap/methods.h"
 
 #include "jvmmap/classfile.h"
-#include "jvmmap/hook.h"
+#include "jvmmap/hooks.h"
 #include "jvmmap/running.h"
 #include "jvmmap/sys.h"
 

@@ -99,7 +99,7 @@ int codemap_find(const struct codemap *map, u64 pc, u64 time_ns, u32 compile_id,
 /*
  * The class for which hooks pass a number (WIRE_CLASS); NULL if it was not reported (yet). If there
  * are too many, it forgets those that nobody has asked for lately. The agent reports such a class
- * again when its own table (jvmmap/hook.c) has dropped it, too.
+ * again when its own table (jvmmap/hooks.c) has dropped it, too.
  */
 void codemap_class(struct codemap *map, u64 number, struct code_text signature);
 const char *codemap_find_class(struct codemap *map, u64 number);
