@@ -153,6 +153,7 @@ lint:
 	$(Q)tests/lint/unused $(filter user/%,$(sources))
 	$(Q)tests/lint/shape $(filter-out vmlinux/%,$(sources)) $(filter %.js,$(assets) $(ui))
 	$(Q)tests/lint/headers $(filter-out vmlinux/%,$(sources))
+	$(Q)tests/lint/users $(sources)
 	$(Q)tests/lint/prose
 	$(Q)tests/lint/counters
 	$(Q)tests/lint/licences
