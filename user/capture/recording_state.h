@@ -45,7 +45,7 @@ struct recording {
 	u64 set_up_ns, set_up_worked_ns;
 	u64 started_ns, first_sample_ns;
 	u64 settled_ns;        /* every sample until then is in its cut */
-	struct span window;    /* recording_window.c; TIME_NEVER: not begun, no end */
+	struct span window;    /* TIME_NEVER: not begun, no end */
 	u64 nr_denied;         /* samples of containers that opted out */
 	struct dict jvms_seen; /* JVMs among the targets that the node still knows */
 	u32 nr_jvms_gone;      /* the others */
@@ -69,7 +69,7 @@ void recording_step(struct recording *r);
 void recording_follow(struct recording *r);
 
 /*
- * recording_window.c: the recording's window. Every event samples in the same window. The profile's
+ * recording_apply.c: the recording's window. Every event samples in the same window. The profile's
  * duration is that of the window, and its time 0 is the window's begin.
  */
 
