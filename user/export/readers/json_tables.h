@@ -28,9 +28,6 @@ int gecko_read(const json_t *all, struct stack_adder *stacks, struct str *why);
 bool otlp_json_is(const json_t *all);
 int otlp_json_read(const json_t *all, struct stack_adder *stacks, struct str *why);
 
-/* The frame of a node of V8's profiles, at a line of the function, or 0. */
-frame_id v8_frame(struct profile *p, const json_t *node, u32 line);
-
 /* The string of a key, "" if the object lacks it. */
 static inline const char *json_text(const json_t *object, const char *key)
 {
