@@ -20,7 +20,6 @@
 #include "control/handover.h"
 #include "daemon/home.h"
 #include "daemon/listen.h"
-#include "daemon/restart.h"
 #include "daemon/supervisor.h"
 #include "proc/blocking.h"
 #include "proc/mapping.h"

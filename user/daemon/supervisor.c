@@ -20,7 +20,6 @@
 #include "base/time.h"
 #include "control/handover.h"
 #include "daemon/rendezvous.h"
-#include "daemon/restart.h"
 
 #define TURN_MS    200               /* while something goes on */
 #define IDLE_MS    1000              /* between looks at the recorder's pulse */
@@ -453,4 +452,13 @@ int supervisor_run(const struct supervisor_options *o)
 	end_child(&s, &s.children[WEB]);
 	close(s.signal_fd);
 	return s.status;
+}
+
+u64 restart_at_ns(struct restart *r, u64 now_ns)
+{
+	const u64 credit_ns = (RESTARTS_AT_ONCE - 1) * RESTART_EACH_NS;
+	u64 paid_ns = r->paid_until_ns > now_ns ? r->paid_until_ns : now_ns;
+
+	r->paid_until_ns = paid_ns + RESTART_EACH_NS;
+	return paid_ns > now_ns + credit_ns ? paid_ns - credit_ns : now_ns;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parent of the daemon's processes. It starts them, connects them, again when one of them asks,
- * and starts them again when they end (daemon/restart.h); it parses nothing. They end when it does;
+ * and starts them again when they end (restart_at_ns); it parses nothing. They end when it does;
  * signals to its group do not reach them.
  */
 #pragma once
 
+#include "base/time.h"
+#include "base/types.h"
 #include "control/pulse.h"
 #include "proc/blocking.h"
 
@@ -38,3 +40,19 @@ struct supervisor_options {
 	void *ctx;
 };
 int supervisor_run(const struct supervisor_options *o);
+
+/* When a process of the daemon that ended is started again. */
+
+/* The restarts in a row that come at once. */
+#define RESTARTS_AT_ONCE 6
+
+/* From then on a process that keeps failing waits this long. */
+#define RESTART_EACH_NS (10 * NS_PER_SEC)
+
+/* All zero: the process has not ended yet. */
+struct restart {
+	u64 paid_until_ns; /* each restart adds RESTART_EACH_NS */
+};
+
+/* The time of the restart after an end at `now_ns`; both of CLOCK_MONOTONIC. */
+u64 restart_at_ns(struct restart *r, u64 now_ns);
