@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jvm/process/jvm_name.h"
 #include "jvm/process/main_class.h"
+#include "jvm/process/process_names.h"
 
 /* `args` and `environ` end in a NUL each, like those of a process. */
 static void has_name(const char *args, size_t len, const char *environ, size_t environ_len,
