@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of subcommands, and standard output at the end of a command. */
+/* Tables of subcommands, and standard output: its terminal, and its end. */
 #include "cmd/cmd.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/near.h"
+#include "export/writers/text.h"
 
 int cmd_unknown(const char *program, const char *name, const struct cmd *all, size_t nr)
 {
@@ -33,4 +35,12 @@ int output_finish(void)
 		return 0;
 	log_error("standard output: %s", errno ? strerror(errno) : "writing failed");
 	return EXIT_FAILED;
+}
+
+size_t terminal_width(int fd)
+{
+	struct winsize size;
+
+	return isatty(fd) && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col
+									  : TEXT_ANY_WIDTH;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The subcommands, a table in main.c and one file each, and how they end. */
+/* The subcommands, a table in main.c and one file each, how they end, and where they write. */
 #pragma once
 
 #include "base/types.h"
@@ -59,3 +59,6 @@ int fleet_serve_main(int argc, char **argv);
  * `head` does. Otherwise logs an error and returns EXIT_FAILED.
  */
 int output_finish(void);
+
+/* The number of columns of the terminal at `fd`; TEXT_ANY_WIDTH if it is not a terminal. */
+size_t terminal_width(int fd);

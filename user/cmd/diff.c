@@ -18,7 +18,6 @@
 #include "cmd/profile_file.h"
 #include "cmd/progress_line.h"
 #include "cmd/stack_options.h"
-#include "cmd/terminal.h"
 #include "export/writers/text.h"
 #include "profile/diff.h"
 #include "profile/names.h"

@@ -20,7 +20,6 @@
 #include "base/time.h"
 #include "capture/kernel/node_programs.h"
 #include "cmd/cmd.h"
-#include "cmd/terminal.h"
 #include "export/writers/amount.h"
 #include "jvm/attach/inject.h"
 #include "jvm/jvm_support.h"

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "cmd/terminal.h"
+#include "cmd/cmd.h"
 
 #define FIRST_NS (1 * NS_PER_SEC)
 #define EVERY_NS (200 * NS_PER_MS)

@@ -20,7 +20,6 @@
 #include "cmd/profile_file.h"
 #include "cmd/progress_line.h"
 #include "cmd/stack_options.h"
-#include "cmd/terminal.h"
 #include "export/format/labelset.h"
 #include "export/source_text.h"
 #include "export/writers/text.h"

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "capture/losses.h"
-#include "cmd/terminal.h"
+#include "cmd/cmd.h"
 #include "export/writers/text.h"
 
 #define NR_TOP        10

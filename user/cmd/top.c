@@ -22,7 +22,6 @@
 #include "base/time.h"
 #include "cmd/cmd.h"
 #include "cmd/profile_file.h"
-#include "cmd/terminal.h"
 #include "cmd/top_screen.h"
 #include "daemon/home.h"
 #include "proc/status.h"

@@ -13,7 +13,6 @@
 #include "base/str.h"
 #include "cmd/cmd.h"
 #include "cmd/profile_file.h"
-#include "cmd/terminal.h"
 #include "export/writers/amount.h"
 #include "export/writers/text.h"
 #include "fleet/cli/request.h"

@@ -21,7 +21,6 @@
 #include "base/time.h"
 #include "base/vec.h"
 #include "cmd/cmd.h"
-#include "cmd/terminal.h"
 #include "cmd/top_screen.h"
 #include "export/interchange/tags.h"
 #include "export/writers/amount.h"
