@@ -17,6 +17,8 @@
 #include "capture/notes.h"
 #include "capture/recording_apply.h"
 #include "capture/recording_state.h"
+#include "capture/samples/samples.h"
+#include "capture/samples/unwalked_samples.h"
 
 /* Agents attach in processes of their own while the node's programs are loaded. */
 static void request_agents(struct process *p, void *ctx)

@@ -11,6 +11,8 @@
 #include "base/time.h"
 #include "capture/kernel/task.h"
 #include "capture/recording_state.h"
+#include "capture/samples/samples.h"
+#include "capture/samples/unwalked_samples.h"
 
 static void set_window(struct recording *r, u64 begin_ns, u64 end_ns)
 {

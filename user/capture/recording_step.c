@@ -10,6 +10,8 @@
 #include "capture/kernel/task.h"
 #include "capture/recording_apply.h"
 #include "capture/recording_state.h"
+#include "capture/samples/samples.h"
+#include "capture/samples/unwalked_samples.h"
 #include "capture/unwind/walker.h"
 #include "stat.h"
 
