@@ -19,6 +19,7 @@
 #include "sym/agree.h"
 #include "sym/frame_cache.h"
 #include "sym/kernel.h"
+#include "sym/known_stacks.h"
 #include "sym/native.h"
 
 /* Stubs have no class. Wrappers of native methods have one: they are the called method. */
@@ -75,6 +76,10 @@ struct symbolizer {
 	struct generated_code *generated;
 	u64 nr_jvm_code, nr_conflicts, nr_without_line;
 	bool leaf_is_inexact, keeps_addresses;
+	struct known_stacks known;
+	u64 kernel_version;      /* changes when a pc of the kernel may have another name */
+	enum known_for lasts;    /* of the name that was given last */
+	u32 nr_without_line_now; /* the same */
 	VEC(bool) named, inferred, stripped; /* by frame */
 	VEC(enum agent_part) agent_parts;
 };
@@ -108,6 +113,7 @@ void symbolizer_free(struct symbolizer *s)
 	frame_cache_fini(&s->native_frames);
 	aged_fini(&s->kernel_frames);
 	generated_code_free(s->generated);
+	known_stacks_fini(&s->known);
 	vec_fini(&s->named);
 	vec_fini(&s->inferred);
 	vec_fini(&s->stripped);
@@ -155,14 +161,17 @@ void symbolizer_add_kernel_code(struct symbolizer *s, const struct mapping *code
 {
 	kernel_names_add(&s->kernel, code->start, code->end, code->path);
 	aged_fini(&s->kernel_frames);
+	s->kernel_version++;
 }
 
 static frame_id name_kernel(struct symbolizer *s, u64 pc)
 {
 	const char *module, *symbol = kernel_names_find(&s->kernel, pc, &module);
 
-	if (!symbol)
+	if (!symbol) {
+		s->lasts = KNOWN_FOR_NOW;
 		return intern(s, FRAME_KERNEL, "[kernel]", "", false);
+	}
 	frame_id frame = intern(s, FRAME_KERNEL, symbol, module, true);
 	if (s->kernel_frames.young.nr >= KERNEL_FRAMES_MAX)
 		aged_turn(&s->kernel_frames);
@@ -197,6 +206,7 @@ void symbolizer_drop_caches(struct symbolizer *s)
 {
 	generated_code_drop(s->generated);
 	frame_cache_fini(&s->native_frames);
+	known_stacks_fini(&s->known);
 }
 
 static void mark(u64 frame, void *is_used)
@@ -223,6 +233,7 @@ void symbolizer_each_cache(const struct symbolizer *s, cache_use_fn visit, void 
 		  KERNEL_FRAMES_BYTES },
 		{ "kernel_names", kernel_names_nr(&s->kernel), kernel_names_bytes(&s->kernel),
 		  KERNEL_NAMES_BYTES },
+		{ "known_stacks", known_stacks_nr(&s->known), s->known.bytes, KNOWN_STACKS_BYTES },
 		{ "perf_maps", generated_code_nr(s->generated), generated_code_bytes(s->generated),
 		  GENERATED_CODE_BYTES },
 	};
@@ -240,6 +251,7 @@ void symbolizer_mark(const struct symbolizer *s, bool *is_used)
 
 void symbolizer_sweep(struct symbolizer *s, const bool *is_used)
 {
+	known_stacks_fini(&s->known); /* frequent stacks are named again at once */
 	for (size_t i = 0; i < s->inferred.nr; i++)
 		s->inferred.at[i] &= is_used[i];
 	for (size_t i = 0; i < s->stripped.nr; i++)
@@ -253,6 +265,7 @@ void symbolizer_forget(struct symbolizer *s, struct process_id id)
 {
 	frame_cache_forget(&s->native_frames, id);
 	generated_code_forget(s->generated, id);
+	known_stacks_forget(&s->known, id);
 }
 
 /* Functions of jvmmap/ that the JVM calls. Its linker keeps the names of static functions. */
@@ -311,11 +324,13 @@ static int cached_native(struct symbolizer *s, const struct process *p, const st
 	*frame = intern_native(s, &name);
 	if (p->is_jvm && javaproc_is_agent(m->path))
 		note_agent(s, *frame, agent_part(name.symbol));
+	s->lasts = KNOWN_FOR_NOW;
 	if (name.is_passing)
 		return err == -EAGAIN ? err : 0;
 	if (!name.is_program && m->inode)
 		return err == -ENOEXEC ? err : -ENOENT;
 	*place = *frame + 1ull;
+	s->lasts = KNOWN_FOR_EVER;
 	return 0;
 }
 
@@ -334,7 +349,7 @@ static frame_id intern_java(struct symbolizer *s, const struct java_frame *f)
 
 	struct source_line source = { f->file, f->is_stale ? 0 : f->line };
 	if (f->kind != FRAME_STUB && !f->is_native && !source.line)
-		s->nr_without_line++;
+		s->nr_without_line_now++;
 	return note_named(s, frames_intern_line(s->frames, f->kind, name.at, "", source), true);
 }
 
@@ -381,6 +396,15 @@ static struct code_pc code_pc(const struct raw_frame *f, const struct raw_stack 
 	return (struct code_pc){ f->at, stack->unloads, (u32)f->detail, f->is_leaf };
 }
 
+/* An nmethod has an id of its own. Other code has none, and the agent may name its routines later.
+ */
+static enum known_for how_long(const struct raw_frame *f, const struct java_frame *code)
+{
+	if (f->detail)
+		return KNOWN_FOR_EVER;
+	return code->kind == FRAME_STUB && !code->is_native ? KNOWN_FOR_A_MOMENT : KNOWN_FOR_NOW;
+}
+
 /*
  * Names code of a code heap. HotSpot's own tables know the present code, with tiers and inlining;
  * the compile id shows whether that was sampled. The agent knows the code at the sample's time.
@@ -396,7 +420,9 @@ static bool name_jvm_code(struct symbolizer *s, const struct process *p, const s
 		nr_now = hotspot_name_pc(h, code_pc(f, stack), now, INLINE_FRAMES_MAX);
 	if (nr_now == 1 && now[0].is_blob)
 		name_routine(s, p, f, stack->time_ns, &now[0]);
+	s->lasts = KNOWN_FOR_NOW;
 	if (nr_now > 0 && !now[0].is_stale) {
+		s->lasts = how_long(f, &now[nr_now - 1]);
 		cross_check(s, p, f, stack->time_ns, now, nr_now);
 		s->leaf_is_inexact |= f->is_leaf && now[0].is_approximate;
 		return add_java(s, now, nr_now, out);
@@ -414,6 +440,8 @@ static void name_method(struct symbolizer *s, const struct process *p, const str
 	struct java_frame frame;
 	int err = h ? hotspot_name_method(h, f->at, f->detail, unloads, &frame) : -ENOENT;
 
+	/* A redefinition frees Methods, too (jvm/memory/method.c). */
+	s->lasts = !err && unloads && !frame.is_stale ? KNOWN_FOR_A_MOMENT : KNOWN_FOR_NOW;
 	if (!err)
 		vec_push(out, intern_java(s, &frame));
 	else
@@ -427,6 +455,8 @@ static int name_generated(struct symbolizer *s, const struct process *p, u64 pc,
 {
 	const char *name;
 	const struct generated_by by = { p->id, p->program_ns };
+
+	s->lasts = KNOWN_FOR_NOW; /* the map may be written again */
 	int err = generated_code_name(s->generated, by, pc, &name);
 
 	if (err)
@@ -474,6 +504,8 @@ static int name_code(struct symbolizer *s, const struct process *p, const struct
 	if (m)
 		err = (generated_code_can_be_in(m) ? name_code_of_memory
 						   : name_code_of_file)(s, p, m, pc, frame);
+	if (err)
+		s->lasts = KNOWN_FOR_NOW;
 	if (err == -ENOENT || (err && generated_code_can_be_in(m)))
 		*frame = intern(s, FRAME_UNKNOWN, m ? "[generated code]" : "[unknown]", "", false);
 	return err;
@@ -535,9 +567,10 @@ static void name_klass(struct symbolizer *s, const struct process *p, const stru
 /*
  * Returns false if the frame may get a name later; *later is then its source.
  */
-static bool name_user(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
-		      const struct raw_stack *stack, frame_list *out, enum name_source *later)
+static bool name_raw(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
+		     const struct raw_stack *stack, frame_list *out, enum name_source *later)
 {
+	s->lasts = KNOWN_FOR_EVER;
 	switch (f->kind) {
 	case RAW_PC:
 	case RAW_JVM_CODE:
@@ -549,9 +582,11 @@ static bool name_user(struct symbolizer *s, const struct process *p, const struc
 		vec_push(out, intern(s, FRAME_INTERPRETED, "Interpreter", "", false));
 		return true;
 	case RAW_CLASS:
+		s->lasts = KNOWN_FOR_NOW;
 		*later = NAME_OF_CLASS;
 		return name_class(s, p, f->at, out);
 	case RAW_KLASS:
+		s->lasts = KNOWN_FOR_NOW;
 		name_klass(s, p, f, stack->unloads, out);
 		return true;
 	case RAW_FROZEN:
@@ -560,26 +595,54 @@ static bool name_user(struct symbolizer *s, const struct process *p, const struc
 	case RAW_SKIPPED:
 		vec_push(out, intern(s, FRAME_GROUP, "[missing native frames]", "", true));
 		return true;
+	case RAW_KERNEL:
+		vec_push(out, cached_kernel(s, f->at));
+		return true;
 	}
 	return true;
+}
+
+/* A stack on its way through known_stacks_name. */
+struct naming {
+	struct symbolizer *s;
+	const struct process *p;
+	const struct raw_stack *stack;
+	frame_list *out;
+	unnamed_list *unnamed;
+};
+
+/* A known_name_fn. */
+static void name_once(void *ctx, const struct raw_frame *f, frame_list *out,
+		      struct known_name *name)
+{
+	const struct naming *n = ctx;
+	enum name_source later;
+
+	n->s->nr_without_line_now = 0;
+	n->s->leaf_is_inexact = false;
+	bool is_named = name_raw(n->s, n->p, f, n->stack, out, &later);
+	name->nr_without_line = n->s->nr_without_line_now;
+	name->is_inexact = n->s->leaf_is_inexact;
+	name->lasts = is_named ? n->s->lasts : KNOWN_FOR_NOW;
+	if (is_named || out != n->out)
+		return;
+	u64 at = later == NAME_IN_FILE && !f->is_leaf ? f->at - 1 : f->at;
+	vec_push(n->unnamed, (struct unnamed_frame){ out->nr - 1, at, (u32)f->detail, later });
 }
 
 void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *stack,
 	       frame_list *out, unnamed_list *unnamed)
 {
-	s->leaf_is_inexact = false;
+	struct naming n = { s, p, stack, out, unnamed };
+	struct known_stacks_sum sum = { 0 };
+
 	process_refresh(p);
-	for (size_t i = 0; i < stack->nr_kernel; i++)
-		vec_push(out, cached_kernel(s, stack->kernel[i] - (i > 0)));
-	for (size_t i = 0; i < stack->nr_user; i++) {
-		const struct raw_frame *f = &stack->user[i];
-		enum name_source later;
-		if (name_user(s, p, f, stack, out, &later))
-			continue;
-		u64 at = later == NAME_IN_FILE && !f->is_leaf ? f->at - 1 : f->at;
-		vec_push(unnamed, (struct unnamed_frame){ out->nr - 1, at, (u32)f->detail, later });
-	}
-	if (stack->nr_user && stack->user[0].kind >= RAW_CLASS)
+	known_stacks_name(&s->known, known_stacks_tree(&s->known, p, s->kernel_version), stack,
+			  time_mono_ns(), name_once, &n, out, &sum);
+	s->nr_without_line += sum.nr_without_line;
+	s->leaf_is_inexact = sum.is_inexact;
+	if (stack->nr_user &&
+	    (stack->user[0].kind == RAW_CLASS || stack->user[0].kind == RAW_KLASS))
 		plumbing_drop(s->frames, stack->nr_kernel + 1, out, unnamed);
 }
 
@@ -589,8 +652,12 @@ void symbolize_early(struct symbolizer *s, const struct process *p, const struct
 	struct java_frame frames[INLINE_FRAMES_MAX];
 	const char *name;
 
+	if (!h)
+		return;
+	size_t known = known_stacks_nr_known(known_stacks_tree(&s->known, p, s->kernel_version),
+					     stack, time_mono_ns());
 	/* These names are cached in `h` and asked for again later. */
-	for (size_t i = 0; h && i < stack->nr_user; i++) {
+	for (size_t i = 0; i + known < stack->nr_user; i++) {
 		const struct raw_frame *f = &stack->user[i];
 		if (f->kind == RAW_METHOD)
 			hotspot_name_method(h, f->at, f->detail, stack->unloads, frames);
@@ -609,8 +676,10 @@ static void replace_frame(struct symbolizer *s, frame_list *frames, size_t at,
 	memmove(frames->at + at + nr, frames->at + at + 1,
 		(frames->nr - at - 1) * sizeof(frames->at[0]));
 	frames->nr += nr - 1;
+	s->nr_without_line_now = 0;
 	for (size_t i = 0; i < nr; i++)
 		frames->at[at + i] = intern_java(s, &by[i]);
+	s->nr_without_line += s->nr_without_line_now;
 }
 
 /* Asks for a class; returns whether it has a name now. */

@@ -19,6 +19,7 @@ enum raw_kind {
 	RAW_INTERPRETER, /* the interpreter itself */
 	RAW_FROZEN,      /* not a frame: callers of a virtual thread that are not on the stack */
 	RAW_SKIPPED,     /* not a frame: native callers that could not be found */
+	RAW_KERNEL,      /* code of the kernel; in no raw_stack.user */
 	/* Not frames: the object of an allocation or a wait. */
 	RAW_CLASS, /* a class; `at` is its number from the agent */
 	RAW_KLASS, /* a class; `at` is its Klass *, `detail` an enum object_place */

@@ -58,6 +58,8 @@ void cut_free(struct cut *c)
 		return;
 	profile_free(c->profile);
 	quality_free(c->quality);
+	dict_fini(&c->stacks);
+	vec_fini(&c->placed);
 	dict_fini(&c->threads.by_thread);
 	vec_fini(&c->threads.all);
 	dict_fini(&c->programs.newest);

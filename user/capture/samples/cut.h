@@ -72,6 +72,13 @@ struct program_labels {
 	VEC(labels_id) older; /* by label set: the one before of the same program + 1; 0: none */
 };
 
+/* A stack that has its nodes in the profile: a sample of it takes one lookup and a comparison. */
+struct placed_stack {
+	node_id node; /* of its leaf */
+	u32 nr_frames, nr_named, nr_java, nr_java_named, nr_inferred, nr_stripped;
+	bool is_of_virtual_threads;
+};
+
 struct cut {
 	struct profile *profile;
 	struct span span; /* CLOCK_MONOTONIC, [begin, end); TIME_NEVER: it has not ended */
@@ -79,6 +86,8 @@ struct cut {
 	struct loss_counts before; /* when it began */
 	struct loss_counts losses; /* in its time; set when it ends */
 	struct quality *quality;
+	struct dict stacks; /* hash of a node, the frames below it -> index in `placed` + 1 */
+	VEC(struct placed_stack) placed;
 	struct newest_threads threads; /* empty unless the profile has a level for threads */
 	struct program_labels programs;
 };

@@ -18,6 +18,7 @@
 #define USER_SPACE        "[user space]"
 #define ATTACH_THREAD     "Attach Listener"
 #define ATTACH_GROUP      "[sysflame attach]"
+#define STACK_PRIME       0x100000001b3ull /* of FNV-1a; a stack that is found is compared */
 
 void samples_fini(struct samples *s)
 {
@@ -74,21 +75,6 @@ void samples_foresee(struct samples *s, const struct sample *sample)
 		return;
 	struct raw_stack stack = raw_stack_of(sample, 0, &s->user);
 	symbolize_early(s->symbolizer, p, &stack);
-}
-
-static void count_frame(const struct samples *s, struct sample_counts *counts,
-			const struct process *p, frame_id id)
-{
-	enum frame_kind kind = frames_get(s->frames, id)->kind;
-	bool is_named = symbolizer_is_named(s->symbolizer, id);
-	bool may_be_java = frame_kind_is_java(kind) || (p->is_jvm && kind == FRAME_UNKNOWN);
-
-	counts->nr_frames++;
-	counts->nr_named += is_named;
-	counts->nr_inferred += symbolizer_is_inferred(s->symbolizer, id);
-	counts->nr_stripped += symbolizer_is_stripped(s->symbolizer, id);
-	counts->nr_java += may_be_java;
-	counts->nr_java_named += may_be_java && is_named;
 }
 
 /*
@@ -205,13 +191,10 @@ static const char *const virtual_classes[] = {
 /* The JDK's thread that wakes virtual threads has no such frame; its name has 15 bytes here. */
 #define UNPARKER "VirtualThread-u"
 
-static bool is_of_virtual_threads(const struct samples *s, const struct unnamed_sample *named)
+static bool is_of_virtual_threads(const struct frames *all, const frame_list *frames)
 {
-	if (named->stop == STAT_FROZEN ||
-	    !strncmp(named->head.comm, UNPARKER, sizeof(UNPARKER) - 1))
-		return true;
-	vec_each(id, &named->frames) {
-		const struct frame *f = frames_get(s->frames, *id);
+	vec_each(id, frames) {
+		const struct frame *f = frames_get(all, *id);
 		if (!frame_kind_is_java(f->kind))
 			continue;
 		for (size_t i = 0; i < ARRAY_SIZE(virtual_classes); i++)
@@ -221,26 +204,98 @@ static bool is_of_virtual_threads(const struct samples *s, const struct unnamed_
 	return false;
 }
 
+/* Functions of one group that call each other are one frame. */
+static bool is_repeated(const struct samples *s, const frame_list *frames, size_t i)
+{
+	return i + 1 < frames->nr && frames->at[i] == frames->at[i + 1] &&
+	       symbolizer_is_stripped(s->symbolizer, frames->at[i]);
+}
+
+static void count_frame(const struct samples *s, const struct process *p, frame_id id,
+			struct placed_stack *counts)
+{
+	enum frame_kind kind = frames_get(s->frames, id)->kind;
+	bool is_named = symbolizer_is_named(s->symbolizer, id);
+	bool may_be_java = frame_kind_is_java(kind) || (p->is_jvm && kind == FRAME_UNKNOWN);
+
+	counts->nr_frames++;
+	counts->nr_named += is_named;
+	counts->nr_inferred += symbolizer_is_inferred(s->symbolizer, id);
+	counts->nr_stripped += symbolizer_is_stripped(s->symbolizer, id);
+	counts->nr_java += may_be_java;
+	counts->nr_java_named += may_be_java && is_named;
+}
+
+static struct placed_stack place_stack(const struct samples *s, const struct process *p,
+				       struct profile *profile, node_id below,
+				       const frame_list *frames)
+{
+	struct placed_stack placed = {
+		.node = below,
+		.is_of_virtual_threads = p->is_jvm && is_of_virtual_threads(s->frames, frames)
+	};
+
+	for (size_t i = frames->nr; i-- > 0;) {
+		count_frame(s, p, frames->at[i], &placed);
+		if (!is_repeated(s, frames, i))
+			placed.node = profile_child(profile, placed.node, frames->at[i]);
+	}
+	return placed;
+}
+
+/* Whether the node's path to `below` consists of these frames. */
+static bool is_path(const struct samples *s, const struct profile *profile, node_id node,
+		    node_id below, const frame_list *frames)
+{
+	for (size_t i = 0; i < frames->nr; i++) {
+		if (is_repeated(s, frames, i))
+			continue;
+		if (node == below || !node || profile->nodes.at[node].frame != frames->at[i])
+			return false;
+		node = profile->nodes.at[node].parent;
+	}
+	return node == below;
+}
+
+/* A stack has its frames counted once, and is found again by all of them. */
+static const struct placed_stack *find_stack(const struct samples *s, const struct process *p,
+					     struct cut *c, node_id below, const frame_list *frames)
+{
+	u64 key = hash_u64((u64)below << 1 | p->is_jvm);
+
+	for (size_t i = 0; i < frames->nr; i++)
+		key = (key ^ frames->at[i]) * STACK_PRIME;
+	u64 *index = dict_add(&c->stacks, key);
+	if (*index && is_path(s, c->profile, c->placed.at[*index - 1].node, below, frames))
+		return &c->placed.at[*index - 1];
+	struct placed_stack placed = place_stack(s, p, c->profile, below, frames);
+	if (*index) {
+		c->placed.at[*index - 1] = placed;
+	} else {
+		vec_push(&c->placed, placed);
+		*index = c->placed.nr;
+	}
+	return &c->placed.at[*index - 1];
+}
+
 static void add_stack(struct samples *s, const struct process *p, struct unnamed_sample *named,
 		      struct destination *to)
 {
-	struct profile *profile = to->cut->profile;
-	const frame_list *frames = &named->frames;
+	const struct placed_stack *stack = find_stack(s, p, to->cut, to->node, &named->frames);
+	struct sample_counts *counts = &to->cut->counts;
 
-	for (size_t i = frames->nr; i-- > 0;) {
-		frame_id id = frames->at[i];
-
-		count_frame(s, &to->cut->counts, p, id);
-		/* Functions of one group that call each other are one frame. All are counted. */
-		if (i + 1 < frames->nr && id == frames->at[i + 1] &&
-		    symbolizer_is_stripped(s->symbolizer, id))
-			continue;
-		to->node = profile_child(profile, to->node, id);
-	}
-	if (p->is_jvm && is_of_virtual_threads(s, named))
+	counts->nr_frames += stack->nr_frames;
+	counts->nr_named += stack->nr_named;
+	counts->nr_inferred += stack->nr_inferred;
+	counts->nr_stripped += stack->nr_stripped;
+	counts->nr_java += stack->nr_java;
+	counts->nr_java_named += stack->nr_java_named;
+	counts->nr_approximate += named->is_approximate;
+	counts->nr_inexact += named->leaf_is_inexact;
+	to->node = stack->node;
+	if (p->is_jvm && (stack->is_of_virtual_threads || named->stop == STAT_FROZEN ||
+			  !strncmp(named->head.comm, UNPARKER, sizeof(UNPARKER) - 1)))
 		quality_mark_virtual(to->cut->quality, p);
-	to->cut->counts.nr_approximate += named->is_approximate;
-	to->cut->counts.nr_inexact += named->leaf_is_inexact;
 	add_weight(s, named, to);
 }
 
