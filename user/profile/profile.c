@@ -46,6 +46,7 @@ struct profile_index {
 	struct dict labels;      /* hash of the labels -> id + 1; equal hashes probe on */
 	VEC(char *) texts;       /* texts of the labels, each once */
 	struct dict text_of;     /* hash of a text -> index + 1; equal hashes probe on */
+	u32 recent[64];          /* by thread: its newest labels; 0 or outdated ones do no harm */
 };
 
 /* Whether the table must grow before the next element. */
@@ -225,17 +226,29 @@ static labels_id intern_labels(struct profile *p, const struct labels *labels)
 	return (labels_id)*id - 1;
 }
 
+/* Most samples have the labels of an earlier one of their thread, and those are clean. */
+static u32 *recent_labels(const struct profile *p, const struct labels *labels)
+{
+	u64 thread = (u64)labels->pid << 32 | labels->tid;
+
+	return &p->index->recent[hash_u64(thread) % ARRAY_SIZE(p->index->recent)];
+}
+
 labels_id profile_intern_labels(struct profile *p, const struct labels *labels)
 {
 	struct str storage[NR_LABELS] = { 0 };
 	struct labels clean = *labels;
+	u32 *recent = recent_labels(p, labels);
+
+	if (*recent < p->labels.nr && labels_equal(&p->labels.at[*recent], labels))
+		return *recent;
 
 	for (size_t i = 0; i < NR_LABELS; i++)
 		clean.text[i] = utf8_cleaned(labels->text[i] ?: "", SIZE_MAX, &storage[i]);
 	labels_id id = intern_labels(p, &clean);
 	for (size_t i = 0; i < NR_LABELS; i++)
 		str_fini(&storage[i]);
-	return id;
+	return *recent = id;
 }
 
 static u64 hash_node(node_id parent, frame_id frame)
