@@ -27,12 +27,6 @@ const struct btf *kernel_types(void)
 	return cached;
 }
 
-void kernel_types_forget(void)
-{
-	btf__free(cached);
-	cached = NULL;
-}
-
 static bool kernel_has_type(const char *name, u32 kind)
 {
 	const struct btf *btf = kernel_types();
@@ -40,11 +34,41 @@ static bool kernel_has_type(const char *name, u32 kind)
 	return btf && btf__find_by_name_kind(btf, name, kind) > 0;
 }
 
-bool programs_kernel_has(const char *tracepoint)
+/* Tracepoints that are asked for again while a recording runs: reading the types takes 50 ms. */
+struct tracepoint {
+	const char *name;
+	bool is_known, exists;
+};
+
+static struct tracepoint remembered[] = { { .name = "hrtimer_expire_exit" },
+					  { .name = "sched_exit_tp" } };
+
+static bool find_tracepoint(const char *tracepoint)
 {
 	auto_free char *name = xasprintf("btf_trace_%s", tracepoint);
 
 	return kernel_has_type(name, BTF_KIND_TYPEDEF);
+}
+
+bool programs_kernel_has(const char *tracepoint)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(remembered); i++) {
+		if (strcmp(remembered[i].name, tracepoint) != 0)
+			continue;
+		if (!remembered[i].is_known)
+			remembered[i].exists = find_tracepoint(tracepoint);
+		remembered[i].is_known = true;
+		return remembered[i].exists;
+	}
+	return find_tracepoint(tracepoint);
+}
+
+void kernel_types_forget(void)
+{
+	for (size_t i = 0; cached && i < ARRAY_SIZE(remembered); i++)
+		programs_kernel_has(remembered[i].name);
+	btf__free(cached);
+	cached = NULL;
 }
 
 bool programs_can_attach_without_admin(void)
