@@ -46,30 +46,42 @@ void api_fleet_nodes(struct request *q)
 	reply_json(q, 200, fleet_requests_nodes(q->service->requests));
 }
 
-/* How many nodes: at most one of the three fields. */
+/* *share stays 0 without the field. */
+static bool take_percent(struct request *q, const char *name, double *share)
+{
+	const json_t *value = json_object_get(q->json, name);
+
+	if (!value)
+		return true;
+	if (!json_is_number(value) || !(json_number_value(value) > 0) ||
+	    json_number_value(value) > 100) {
+		reply_error(q, ERROR_OUT_OF_RANGE, name, "\"%s\" must be above 0, and at most 100.",
+			    name);
+		return false;
+	}
+	*share = json_number_value(value) / 100;
+	return true;
+}
+
+/* How many nodes: at most one of the four fields. */
 static bool take_choice(struct request *q, struct controller_order *o)
 {
 	u64 nodes = 0, samples = 0;
-	const json_t *share = json_object_get(q->json, "share_percent");
 
 	if (!field_u64(q, q->json, "nodes", 1, NODES_MAX, &nodes) ||
 	    !field_u64(q, q->json, "samples", 1, SAMPLES_MAX, &samples) ||
+	    !take_percent(q, "share_percent", &o->share) ||
+	    !take_percent(q, "within_percent", &o->within) ||
 	    !field_bool(q, q->json, "confirmed", &o->is_confirmed))
 		return false;
-	if (share && (!json_is_number(share) || !(json_number_value(share) > 0) ||
-		      json_number_value(share) > 100)) {
-		reply_error(q, ERROR_OUT_OF_RANGE, "share_percent",
-			    "\"share_percent\" must be above 0, and at most 100.");
-		return false;
-	}
-	if (!!nodes + !!samples + !!share > 1) {
+	if (!!nodes + !!samples + (o->share > 0) + (o->within > 0) > 1) {
 		reply_error(q, ERROR_BAD_REQUEST, NULL,
-			    "\"nodes\", \"share_percent\" and \"samples\" exclude each other.");
+			    "\"nodes\", \"share_percent\", \"samples\" and \"within_percent\" "
+			    "exclude each other.");
 		return false;
 	}
 	o->nr_nodes = (double)nodes;
 	o->nr_samples = (double)samples;
-	o->share = share ? json_number_value(share) / 100 : 0;
 	return true;
 }
 
@@ -91,9 +103,10 @@ static bool take_selector(struct request *q, struct controller_order *o)
 
 static bool take_order(struct request *q, struct controller_order *o)
 {
-	static const char *const known[] = { "select", "events",    "rate_hz", "duration_s",
-					     "ago_s",  "nodes",     "samples", "share_percent",
-					     "reason", "confirmed", NULL };
+	static const char *const known[] = { "select",     "events",        "rate_hz",
+					     "duration_s", "ago_s",         "nodes",
+					     "samples",    "share_percent", "within_percent",
+					     "reason",     "confirmed",     NULL };
 	const char *events = "cpu", *reason = "";
 	u64 hz = 99, seconds = 30, ago = 0;
 

@@ -101,6 +101,13 @@ function setNode(node) {
 	$('version').textContent = `sysflame ${node.version} · ${bytes(node.store.profile_bytes + node.store.index_bytes)} of ${bytes(node.store.max_bytes)} used`;
 }
 
+// The choice of "20", "10%" or "±5%" as a field of the request.
+function howMany(nodes) {
+	if (nodes.startsWith('±'))
+		return { within_percent: parseFloat(nodes.slice(1)) };
+	return nodes.endsWith('%') ? { share_percent: parseFloat(nodes) } : nodes && { nodes: Number(nodes) };
+}
+
 function order() {
 	const service = $('service').value, labels = $('labels').value.trim().replace(/\s*,\s*/g, ','), nodes = $('nodes').value, when = $('when').value;
 	return {
@@ -109,7 +116,7 @@ function order() {
 		duration_s: Number($('length').value),
 		reason: $('reason').value.trim(),
 		...(when !== '' && { ago_s: Number(when) }),
-		...(nodes.endsWith('%') ? { share_percent: parseFloat(nodes) } : nodes && { nodes: Number(nodes) }),
+		...howMany(nodes),
 	};
 }
 
