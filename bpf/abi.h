@@ -120,7 +120,7 @@ enum klass_place {
 struct sample {
 	__u32 kind;  /* RECORD_SAMPLE or RECORD_PENDING */
 	__u16 event; /* number of the event in the recording, < ABI_EVENTS */
-	__u16 stop;  /* enum stat: why the user stack ended; STAT_ROOT if complete */
+	__u16 stop;  /* enum stat_id: why the user stack ended; STAT_ROOT if complete */
 	struct task_id task;
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u64 weight;  /* in the event's unit; for waits the duration; user space may weigh it again

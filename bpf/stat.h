@@ -125,7 +125,7 @@
 	  "frames of the code heap with a native caller: likely wrong", INEXACT, NOTHING,          \
 	  "report it, with the version of the JDK")
 
-enum stat {
+enum stat_id {
 #define X(name, ...) STAT_##name,
 	STATS(X)
 #undef X

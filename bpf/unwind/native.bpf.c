@@ -54,7 +54,7 @@ static __always_inline bool find_rule(const struct walk *w, u64 pc, struct unwin
 	return true;
 }
 
-/* Finds the rule for `addr`, in the cache or by search. Returns 0 or enum stat. */
+/* Finds the rule for `addr`, in the cache or by search. Returns 0 or enum stat_id. */
 static __always_inline int recall_rule(struct walk *w, u64 addr, struct unwind_rule *out)
 {
 	struct cached_row *known = &w->rows[(addr ^ addr >> 9) & (WALK_ROWS - 1)];

@@ -4,7 +4,7 @@
 
 #include "stack.h"
 
-/* Appends the current task's user frames, leaf first. Returns why they ended (enum stat). */
+/* Appends the current task's user frames, leaf first. Returns why they ended (enum stat_id). */
 u32 unwind_user(void *ctx, struct scratch *s);
 
 /*

@@ -139,7 +139,7 @@ struct walk {
 /* Sets w->range to the range that holds `addr`. Returns 0 and keeps w->range if no range does. */
 int walk_find_range(struct walk *w, u64 addr);
 
-/* Steps from a frame to its caller. Returns 0 to continue, or the reason to end (enum stat). */
+/* Steps from a frame to its caller. Returns 0 to continue, or the reason to end (enum stat_id). */
 int walk_native(struct walk *w);
 int walk_hotspot(struct walk *w);
 int walk_interpreter(struct walk *w);
@@ -160,7 +160,8 @@ int walk_barrier(struct walk *w);
 int walk_last_java_frame(struct walk *w);
 
 /*
- * Fills w->blob for `addr` in a code heap. Returns 0 or enum stat; STAT_NO_JVM if no heap holds it.
+ * Fills w->blob for `addr` in a code heap. Returns 0 or enum stat_id; STAT_NO_JVM if no heap holds
+ * it.
  */
 int walk_find_blob(struct walk *w, u64 addr);
 

@@ -30,7 +30,7 @@ struct header {
 	u32 frame, nr;
 };
 
-struct entry {
+struct function_entry {
 	s32 start, fde;
 };
 
@@ -48,7 +48,7 @@ static const struct elf_segment *find_segment(const struct elf *e)
 void eh_starts_each(const struct elf *e, eh_start_visit *visit, void *arg)
 {
 	const struct elf_segment *p = find_segment(e);
-	struct entry chunk[CHUNK_NR];
+	struct function_entry chunk[CHUNK_NR];
 	struct header h;
 
 	if (!p || p->filesz < sizeof(h) || elf_read_at(e, p->file_off, &h, sizeof(h)))
@@ -56,14 +56,14 @@ void eh_starts_each(const struct elf *e, eh_start_visit *visit, void *arg)
 	if (h.version != 1 || h.frame_enc != (ENC_PCREL | ENC_SDATA4) ||
 	    h.count_enc != ENC_UDATA4 || h.table_enc != (ENC_DATAREL | ENC_SDATA4))
 		return;
-	u64 room = (p->filesz - sizeof(h)) / sizeof(struct entry);
+	u64 room = (p->filesz - sizeof(h)) / sizeof(struct function_entry);
 	u64 nr = h.nr < room ? h.nr : room;
 	if (nr > EH_STARTS_MAX)
 		return;
 	for (u64 i = 0; i < nr;) {
 		size_t some = nr - i < CHUNK_NR ? nr - i : CHUNK_NR;
-		u64 off = p->file_off + sizeof(h) + i * sizeof(struct entry);
-		if (elf_read_at(e, off, chunk, some * sizeof(struct entry)))
+		u64 off = p->file_off + sizeof(h) + i * sizeof(struct function_entry);
+		if (elf_read_at(e, off, chunk, some * sizeof(struct function_entry)))
 			return;
 		for (size_t k = 0; k < some; k++)
 			if (!visit(arg, p->vaddr + (u64)(s64)chunk[k].start))
@@ -131,7 +131,7 @@ int symbol_table_find_variable(const struct elf *e, const char *name, u64 *vaddr
 	return 0;
 }
 
-struct search {
+struct function_search {
 	const struct elf *elf, *symbols; /* the same file, or `symbols` is its debug file */
 	const char *const *names;
 	size_t nr_names, nr_found;
@@ -172,7 +172,7 @@ static bool is_method(const char *symbol, const char *wanted)
 	}
 }
 
-static void consider(struct search *s, u64 vaddr, u64 size, const char *name)
+static void consider(struct function_search *s, u64 vaddr, u64 size, const char *name)
 {
 	bool is_wanted = false;
 	u64 off;
@@ -192,14 +192,14 @@ static void consider(struct search *s, u64 vaddr, u64 size, const char *name)
 
 static void visit(void *ctx, const Elf64_Sym *symbol, const char *name)
 {
-	struct search *s = ctx;
+	struct function_search *s = ctx;
 
 	if (s->nr_found < s->nr_names && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
 	    symbol->st_shndx != SHN_UNDEF)
 		consider(s, symbol->st_value, symbol->st_size, name);
 }
 
-static void search_go(struct search *s)
+static void search_go(struct function_search *s)
 {
 	auto_gopclntab struct gopclntab *t = NULL;
 	struct go_function f;
@@ -212,7 +212,7 @@ static void search_go(struct search *s)
 }
 
 /* Finds functions in the file at `fd` with the symbols of the file at `symbols_fd`. */
-static int search_file(struct search *s, int fd, int symbols_fd)
+static int search_file(struct function_search *s, int fd, int symbols_fd)
 {
 	static const char *const tables[] = { ".symtab", ".dynsym" };
 	auto_elf struct elf *elf = NULL, *symbols = NULL;
@@ -234,7 +234,7 @@ static int search_file(struct search *s, int fd, int symbols_fd)
 int functions_find(int fd, const char *const *names, size_t nr, struct function *out,
 		   struct near *near)
 {
-	struct search s = { .names = names, .nr_names = nr, .out = out, .near = near };
+	struct function_search s = { .names = names, .nr_names = nr, .out = out, .near = near };
 
 	memset(out, 0, nr * sizeof(*out));
 	return search_file(&s, fd, fd);
@@ -243,7 +243,7 @@ int functions_find(int fd, const char *const *names, size_t nr, struct function 
 int functions_find_stripped(int fd, const struct debug_places *places, const char *const *names,
 			    size_t nr, struct function *out)
 {
-	struct search s = { .names = names, .nr_names = nr, .out = out };
+	struct function_search s = { .names = names, .nr_names = nr, .out = out };
 	auto_elf struct elf *elf = NULL;
 	int err = elf_open_fd(fd, &elf);
 

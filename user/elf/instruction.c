@@ -30,14 +30,14 @@ static const struct elf_segment *find_segment(const struct elf *e, u64 file_off)
 	return NULL;
 }
 
-struct search {
+struct instruction_search {
 	u64 vaddr;
 	u64 start; /* of the last function that begins at or before vaddr; 0 if none */
 };
 
 static bool look_at(void *arg, u64 start)
 {
-	struct search *s = arg;
+	struct instruction_search *s = arg;
 
 	if (start <= s->vaddr && start > s->start)
 		s->start = start;
@@ -89,7 +89,7 @@ static int begins(const struct elf *e, u64 file_off)
 	if (elf_machine(e) == EM_AARCH64)
 		return file_off % ARM64_BYTES ? -EILSEQ : 0;
 
-	struct search search = { .vaddr = file_off - s->file_off + s->vaddr };
+	struct instruction_search search = { .vaddr = file_off - s->file_off + s->vaddr };
 	eh_starts_each(e, look_at, &search);
 	u64 start = search.start, vaddr = search.vaddr;
 	if (start < s->vaddr || vaddr - start > FUNCTION_MAX)

@@ -233,7 +233,7 @@ static int load(const struct rowcache *cache, const char *name, u64 input_seal, 
 	return 0;
 }
 
-struct entry {
+struct cache_entry {
 	char *name;
 	u64 size;
 	struct timespec used;
@@ -241,7 +241,7 @@ struct entry {
 
 static int compare_used(const void *a, const void *b)
 {
-	const struct entry *x = a, *y = b;
+	const struct cache_entry *x = a, *y = b;
 
 	if (x->used.tv_sec != y->used.tv_sec)
 		return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
@@ -258,7 +258,7 @@ static bool ends_with(const char *name, const char *suffix)
 /* Removes the oldest files until `more` bytes fit. Also removes temporary files of dead writers. */
 static void make_room(const struct rowcache *cache, u64 more)
 {
-	VEC(struct entry) all = { 0 };
+	VEC(struct cache_entry) all = { 0 };
 	u64 total = more;
 	struct stat st;
 	auto_close int fd = openat(cache->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -275,7 +275,8 @@ static void make_room(const struct rowcache *cache, u64 more)
 			unlinkat(cache->dir, d->d_name, 0);
 		if (is_tmp)
 			continue;
-		vec_push(&all, (struct entry){ xstrdup(d->d_name), (u64)st.st_size, st.st_mtim });
+		vec_push(&all,
+			 (struct cache_entry){ xstrdup(d->d_name), (u64)st.st_size, st.st_mtim });
 		total += (u64)st.st_size;
 	}
 	if (all.nr)

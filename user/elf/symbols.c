@@ -169,7 +169,7 @@ enum symbol_class {
 	CLASS_NAMELESS,
 };
 
-struct entry {
+struct symbol_entry {
 	u64 addr;
 	u32 size; /* 0 if unknown; then `limit` bounds it */
 	u32 limit;
@@ -184,7 +184,7 @@ struct builder {
 	const struct elf *module;
 	u64 base;
 	size_t max_bytes;
-	VEC(struct entry) all;
+	VEC(struct symbol_entry) all;
 	char *strings[MAX_SOURCES];
 	size_t strings_len[MAX_SOURCES];
 	u8 nr_sources;
@@ -237,7 +237,8 @@ static bool is_assemblers(const char *name)
 }
 
 /* Returns false if there are too many. */
-static bool add(struct builder *b, struct entry e, const char *name, u64 size, u64 section_rest)
+static bool add(struct builder *b, struct symbol_entry e, const char *name, u64 size,
+		u64 section_rest)
 {
 	u64 rest = code_after(b, e.addr);
 
@@ -274,7 +275,7 @@ static const struct elf_section *section_of(const struct table *t, const Elf64_S
 
 static bool add_symbol(struct builder *b, const struct table *t, const Elf64_Sym *sym)
 {
-	struct entry e = { .addr = sym->st_value + t->shift, .source = t->source };
+	struct symbol_entry e = { .addr = sym->st_value + t->shift, .source = t->source };
 	unsigned type = ELF64_ST_TYPE(sym->st_info), bind = ELF64_ST_BIND(sym->st_info);
 	u64 section_rest = 0;
 
@@ -379,7 +380,7 @@ static void add_section(struct builder *b, const struct elf *from, const char *n
 /* Adds a function by a name that is in no symbol table. */
 static bool add_made(struct builder *b, u64 vaddr, u64 size, const char *name, const char *suffix)
 {
-	struct entry e = { .addr = vaddr, .class = CLASS_LOCAL, .source = SOURCE_MADE };
+	struct symbol_entry e = { .addr = vaddr, .class = CLASS_LOCAL, .source = SOURCE_MADE };
 	size_t at = b->made_names.len;
 
 	if (at > b->max_bytes)
@@ -411,7 +412,7 @@ static void add_go(struct builder *b)
 
 static bool add_start(void *arg, u64 vaddr)
 {
-	struct entry e = { .addr = vaddr, .class = CLASS_NAMELESS, .source = NAME_IN_POOL };
+	struct symbol_entry e = { .addr = vaddr, .class = CLASS_NAMELESS, .source = NAME_IN_POOL };
 	struct builder *b = arg;
 
 	vec_push(&b->starts, vaddr);
@@ -421,7 +422,7 @@ static bool add_start(void *arg, u64 vaddr)
 static void add_role(void *arg, u64 vaddr, u32 size, const char *name)
 {
 	struct builder *b = arg;
-	struct entry e = { .addr = vaddr, .class = CLASS_ROLE, .source = NAME_IN_POOL };
+	struct symbol_entry e = { .addr = vaddr, .class = CLASS_ROLE, .source = NAME_IN_POOL };
 
 	e.name = (u32)b->pool.len;
 	str_add(&b->pool, name);
@@ -453,7 +454,7 @@ static void add_roles(struct builder *b)
 /* By address; the best name comes last, so that flattening lets it win. */
 static int compare(const void *va, const void *vb)
 {
-	const struct entry *a = va, *b = vb;
+	const struct symbol_entry *a = va, *b = vb;
 
 	if (a->addr != b->addr)
 		return a->addr < b->addr ? -1 : 1;
@@ -486,7 +487,7 @@ static void settle_sizes(struct builder *b)
 		}
 		u64 room = next < b->all.nr ? b->all.at[next].addr - b->all.at[i].addr : UINT64_MAX;
 		for (size_t k = i; k < next; k++) {
-			struct entry e = b->all.at[k];
+			struct symbol_entry e = b->all.at[k];
 			if (!e.size && sized_end > e.addr)
 				continue;
 			if (!e.size)
@@ -497,7 +498,7 @@ static void settle_sizes(struct builder *b)
 	b->all.nr = kept;
 }
 
-static u32 pool_name(struct builder *b, struct entry *e)
+static u32 pool_name(struct builder *b, struct symbol_entry *e)
 {
 	if (e->source != NAME_IN_POOL) {
 		u32 at = (u32)b->pool.len;
@@ -509,7 +510,7 @@ static u32 pool_name(struct builder *b, struct entry *e)
 	return e->name;
 }
 
-static void emit(struct builder *b, u64 start, u64 end, struct entry *e)
+static void emit(struct builder *b, u64 start, u64 end, struct symbol_entry *e)
 {
 	if (b->pool.len + b->ranges.nr * sizeof(struct range) > b->max_bytes)
 		return;
@@ -522,14 +523,14 @@ static void emit(struct builder *b, u64 start, u64 end, struct entry *e)
 
 /* The symbols that cover the current address; the top one wins. */
 struct sweep {
-	VEC(struct entry *) open;
+	VEC(struct symbol_entry *) open;
 	u64 at; /* everything before this address is flattened */
 };
 
 static void sweep_to(struct builder *b, struct sweep *s, u64 upto)
 {
 	while (s->open.nr && s->at < upto) {
-		struct entry *top = s->open.at[s->open.nr - 1];
+		struct symbol_entry *top = s->open.at[s->open.nr - 1];
 		u64 end = top->addr + top->size;
 		if (end > s->at) {
 			u64 stop = end < upto ? end : upto;

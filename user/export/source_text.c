@@ -27,7 +27,7 @@ struct wanted {
 };
 
 /* The line of a file that is looked for, and its text. */
-struct search {
+struct file_search {
 	u32 left; /* lines until it */
 	char *text;
 };
@@ -66,7 +66,7 @@ static char *path_in_package(const struct frame *f)
 
 static int visit_line(const char *line, const char *end, void *ctx)
 {
-	struct search *s = ctx;
+	struct file_search *s = ctx;
 
 	if (--s->left)
 		return 0;
@@ -83,7 +83,7 @@ static int visit_line(const char *line, const char *end, void *ctx)
 static char *line_below(int folder, const char *path, u32 line)
 {
 	auto_close int fd = file_open_below(folder, path);
-	struct search s = { .left = line };
+	struct file_search s = { .left = line };
 
 	if (fd < 0 || lseek(fd, 0, SEEK_END) > FILE_MAX || lseek(fd, 0, SEEK_SET))
 		return NULL;

@@ -301,7 +301,7 @@ static int names_of_socket(struct container *c, const char *root,
 #define ASK_CREDIT_NS   (200 * (s64)NS_PER_MS)
 #define FIRST_CREDIT_NS (s64) NS_PER_SEC
 
-struct entry {
+struct container_entry {
 	struct container c; /* keyed by its id */
 	u64 asked_ns;
 	u64 rests_until_ns; /* set after a runtime did not answer */
@@ -311,7 +311,7 @@ struct entry {
 };
 
 struct containers {
-	struct entry *by_id;
+	struct container_entry *by_id;
 	char *root;
 	struct runtime_config config;
 	s64 credit_ns; /* the time left for requests, as of credited_ns */
@@ -332,7 +332,7 @@ struct containers *containers_new(const char *root)
 	return all;
 }
 
-static void drop(struct containers *all, struct entry *e)
+static void drop(struct containers *all, struct container_entry *e)
 {
 	HASH_DEL(all->by_id, e);
 	free(e->c.name);
@@ -344,12 +344,12 @@ static void drop(struct containers *all, struct entry *e)
 void containers_keep(const struct container *c)
 {
 	if (c)
-		((struct entry *)c)->is_kept = true;
+		((struct container_entry *)c)->is_kept = true;
 }
 
 void containers_sweep(struct containers *all)
 {
-	struct entry *e, *next;
+	struct container_entry *e, *next;
 
 	HASH_ITER(hh, all->by_id, e, next) {
 		if (e->is_kept)
@@ -368,7 +368,7 @@ size_t containers_bytes(const struct containers *all)
 {
 	size_t bytes = 0;
 
-	for (const struct entry *e = all->by_id; e; e = e->hh.next)
+	for (const struct container_entry *e = all->by_id; e; e = e->hh.next)
 		bytes += sizeof(*e) + strlen(e->c.name) + strlen(e->c.pod) +
 			 strlen(e->c.namespace) + NAMES_HEAP_BYTES;
 	return bytes;
@@ -376,7 +376,7 @@ size_t containers_bytes(const struct containers *all)
 
 void containers_free(struct containers *all)
 {
-	struct entry *e, *next;
+	struct container_entry *e, *next;
 
 	if (!all)
 		return;
@@ -393,7 +393,7 @@ static bool is_known(const struct container *c)
 	return *c->name && (*c->pod || !*c->pod_uid);
 }
 
-static void note_silence(struct containers *all, struct entry *e, enum runtime_socket i)
+static void note_silence(struct containers *all, struct container_entry *e, enum runtime_socket i)
 {
 	u64 now = time_mono_ns();
 
@@ -405,7 +405,7 @@ static void note_silence(struct containers *all, struct entry *e, enum runtime_s
 }
 
 /* Whether the runtime has answered, does not exist or cannot be asked. */
-static bool ask_socket(struct containers *all, struct entry *e, enum runtime_socket i)
+static bool ask_socket(struct containers *all, struct container_entry *e, enum runtime_socket i)
 {
 	int err = names_of_socket(&e->c, all->root, &all->config, i);
 
@@ -424,7 +424,7 @@ static bool ask_socket(struct containers *all, struct entry *e, enum runtime_soc
 }
 
 /* The same for every runtime. */
-static bool ask_sockets(struct containers *all, struct entry *e)
+static bool ask_sockets(struct containers *all, struct container_entry *e)
 {
 	bool are_all = true;
 
@@ -462,7 +462,7 @@ static bool is_listed(const struct containers *all, const struct container *c)
 	return is_found;
 }
 
-static void ask(struct containers *all, struct entry *e)
+static void ask(struct containers *all, struct container_entry *e)
 {
 	static void (*const ways[])(struct container *, const char *,
 				    const struct runtime_config *) = {
@@ -493,7 +493,7 @@ static bool has_credit(struct containers *all, u64 now, bool is_first)
 	return all->credit_ns > (is_first ? 0 : ASK_CREDIT_NS / 2);
 }
 
-static bool is_due(const struct entry *e, u64 now)
+static bool is_due(const struct container_entry *e, u64 now)
 {
 	if (is_known(&e->c) || now < e->rests_until_ns)
 		return false;
@@ -502,9 +502,9 @@ static bool is_due(const struct entry *e, u64 now)
 	return !e->asked_ns || now - e->asked_ns >= ASK_EACH_NS;
 }
 
-static struct entry *add(struct containers *all, const char *id)
+static struct container_entry *add(struct containers *all, const char *id)
 {
-	struct entry *e = xcalloc(1, sizeof(*e));
+	struct container_entry *e = xcalloc(1, sizeof(*e));
 
 	copy_text(e->c.id, sizeof(e->c.id), id);
 	e->c.name = xstrdup("");
@@ -517,7 +517,7 @@ static struct entry *add(struct containers *all, const char *id)
 const struct container *containers_find(struct containers *all, const char *id, const char *pod_uid)
 {
 	u64 now = time_mono_ns();
-	struct entry *e;
+	struct container_entry *e;
 
 	HASH_FIND_STR(all->by_id, id, e);
 	if (!e && HASH_COUNT(all->by_id) >= CONTAINERS_MAX)
@@ -536,7 +536,7 @@ const struct container *containers_find(struct containers *all, const char *id, 
 
 const struct container *containers_known(const struct containers *all, const char *id)
 {
-	const struct entry *e;
+	const struct container_entry *e;
 
 	HASH_FIND_STR(all->by_id, id, e);
 	return e ? &e->c : NULL;
@@ -554,7 +554,7 @@ int containers_refused(const struct containers *all)
 
 bool containers_are_reported(const struct containers *all)
 {
-	for (const struct entry *e = all->by_id; e; e = e->hh.next)
+	for (const struct container_entry *e = all->by_id; e; e = e->hh.next)
 		if (!is_known(&e->c) && (!e->told_ns || all->refused_err))
 			return false;
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The status of a file that someone else made. A header of its own: files that know the counters of
- * bpf/stat.h, an enum stat, cannot include sys/stat.h.
+ * bpf/stat.h, an enum stat_id, cannot include sys/stat.h.
  */
 #pragma once
 

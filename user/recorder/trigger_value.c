@@ -109,7 +109,7 @@ static int read_file(const char *folder, const char *name, char **out)
 	return file_read(path, TEXT_MAX, out, &len);
 }
 
-struct search {
+struct value_search {
 	const char *text; /* name or id of a container */
 	const char *controller;
 	const struct cgroup_mounts *mounts;
@@ -119,7 +119,7 @@ struct search {
 
 static void find_container(struct process *p, void *ctx)
 {
-	struct search *s = ctx;
+	struct value_search *s = ctx;
 	const struct container *c = s->found ? NULL : node_container(s->node, p);
 	auto_free char *path = xasprintf("/proc/%d/cgroup", (int)p->id.pid), *text = NULL;
 	size_t len;
@@ -134,7 +134,7 @@ static void find_container(struct process *p, void *ctx)
 static char *find_group(struct node *n, const struct trigger_rule *r,
 			const struct cgroup_mounts *mounts, const char *controller)
 {
-	struct search s = { r->where_text, controller, mounts, n, NULL };
+	struct value_search s = { r->where_text, controller, mounts, n, NULL };
 	u64 id;
 
 	if (r->where == TRIGGER_CONTAINER) {

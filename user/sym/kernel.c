@@ -44,7 +44,7 @@ struct kernel_syms {
 	struct str pool;             /* NUL-terminated strings; the empty one is at 0 */
 };
 
-struct entry {
+struct kernel_entry {
 	u64 addr;
 	u32 name, module; /* offsets into the pool */
 	bool is_local;
@@ -52,7 +52,7 @@ struct entry {
 };
 
 struct entries {
-	VEC(struct entry) all;
+	VEC(struct kernel_entry) all;
 	struct str pool;
 	u32 module; /* the latest; mostly the next line's too */
 	bool saw_line, saw_addr;
@@ -118,7 +118,7 @@ static bool parse_addr(const char **at, const char *end, u64 *out)
 static int parse_line(const char *at, const char *end, void *ctx)
 {
 	struct entries *e = ctx;
-	struct entry new = { 0 };
+	struct kernel_entry new = { 0 };
 
 	if (!parse_addr(&at, end, &new.addr))
 		return 0;
@@ -154,7 +154,7 @@ static size_t leading_underscores(const char *name)
 /* By address; of equal addresses the best name first. */
 static int compare(const void *va, const void *vb, void *pool_at)
 {
-	const struct entry *a = va, *b = vb;
+	const struct kernel_entry *a = va, *b = vb;
 	const char *pool = pool_at;
 
 	if (a->addr != b->addr)
@@ -186,7 +186,7 @@ static void push(struct kernel_syms *ks, u64 addr, u32 name)
  * Whether code of the module ends before the next symbol, if that is far away. The code of BPF
  * programs lies scattered, but has one module.
  */
-static bool may_end_before(const struct entry *e, u32 next_module, const char *pool)
+static bool may_end_before(const struct kernel_entry *e, u32 next_module, const char *pool)
 {
 	return e->module && (e->module != next_module || !strcmp(pool + e->module, "bpf"));
 }
@@ -197,7 +197,7 @@ static void pack(struct kernel_syms *ks, struct entries *e)
 	ks->addrs = xreallocarray(NULL, 2 * e->all.nr + 1, sizeof(ks->addrs[0]));
 	ks->names = xreallocarray(NULL, 2 * e->all.nr + 1, sizeof(ks->names[0]));
 	for (size_t i = 0; i < e->all.nr; i++) {
-		const struct entry *s = &e->all.at[i], *before = i ? s - 1 : NULL;
+		const struct kernel_entry *s = &e->all.at[i], *before = i ? s - 1 : NULL;
 		if (before && before->addr == s->addr)
 			continue;
 		if (before && s->addr - before->addr > LAST_REACH &&
@@ -244,7 +244,9 @@ static void keep_old(struct entries *e, const struct kernel_syms *old)
 			continue;
 		if (!*module || !*name || e->all.nr >= MAX_SYMBOLS || e->pool.len > MAX_NAMES)
 			continue;
-		struct entry s = { .addr = old->addrs[i], .is_local = true, .is_gone = true };
+		struct kernel_entry s = { .addr = old->addrs[i],
+					  .is_local = true,
+					  .is_gone = true };
 		s.module = module_name(e, module, module + strlen(module));
 		s.name = add_name(&e->pool, name, strlen(name));
 		vec_push(&e->all, s);

@@ -20,20 +20,20 @@
 #define FILE_MAX_BYTES (64u << 20)
 #define NAME_MAX_BYTES 4096
 
-struct entry {
+struct map_entry {
 	u64 start, end;
 	u32 line;
 	u32 name; /* offset in `names` */
 };
 
 struct perf_map {
-	VEC(struct entry) entries; /* sorted by start; starts are distinct after parsing */
+	VEC(struct map_entry) entries; /* sorted by start; starts are distinct after parsing */
 	VEC(char) names;
 };
 
 static int by_start(const void *a, const void *b)
 {
-	const struct entry *x = a, *y = b;
+	const struct map_entry *x = a, *y = b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
@@ -77,7 +77,8 @@ static void parse_line(struct perf_map *map, const char *line, const char *end, 
 		return;
 
 	size_t len = (size_t)(end - line);
-	vec_push(&map->entries, (struct entry){ start, start + size, number, (u32)map->names.nr });
+	vec_push(&map->entries,
+		 (struct map_entry){ start, start + size, number, (u32)map->names.nr });
 	vec_reserve(&map->names, len + 1);
 	memcpy(map->names.at + map->names.nr, line, len);
 	map->names.at[map->names.nr + len] = '\0';
@@ -188,7 +189,7 @@ int perf_map_task(struct worker_io *io, const int *fds, const void *params, size
 		return err;
 	const struct head head = { map->entries.nr, map->names.nr };
 	err = worker_put(io, &head, sizeof(head))
-		      ?: worker_put(io, map->entries.at, head.nr_entries * sizeof(struct entry))
+		      ?: worker_put(io, map->entries.at, head.nr_entries * sizeof(struct map_entry))
 		      ?: worker_put(io, map->names.at, head.nr_names);
 	perf_map_free(map);
 	return err;
@@ -197,7 +198,7 @@ int perf_map_task(struct worker_io *io, const int *fds, const void *params, size
 static bool is_sound(const struct perf_map *map)
 {
 	for (size_t i = 0; i < map->entries.nr; i++) {
-		const struct entry *e = &map->entries.at[i];
+		const struct map_entry *e = &map->entries.at[i];
 		if (e->name >= map->names.nr || e->start >= e->end ||
 		    (i && e->start <= map->entries.at[i - 1].start))
 			return false;
@@ -213,14 +214,14 @@ int perf_map_decode(const void *bytes, size_t nr, struct perf_map **out)
 		return -EBADMSG;
 	memcpy(&head, bytes, sizeof(head));
 	nr -= sizeof(head);
-	if (head.nr_entries > nr / sizeof(struct entry) ||
-	    nr - head.nr_entries * sizeof(struct entry) != head.nr_names)
+	if (head.nr_entries > nr / sizeof(struct map_entry) ||
+	    nr - head.nr_entries * sizeof(struct map_entry) != head.nr_names)
 		return -EBADMSG;
 	struct perf_map *map = xcalloc(1, sizeof(*map));
 	const char *at = (const char *)bytes + sizeof(head);
-	map->entries.at = xmemdup(at, head.nr_entries * sizeof(struct entry));
+	map->entries.at = xmemdup(at, head.nr_entries * sizeof(struct map_entry));
 	map->entries.nr = map->entries.cap = head.nr_entries;
-	map->names.at = xmemdup(at + head.nr_entries * sizeof(struct entry), head.nr_names);
+	map->names.at = xmemdup(at + head.nr_entries * sizeof(struct map_entry), head.nr_names);
 	map->names.nr = map->names.cap = head.nr_names;
 	if (!is_sound(map)) {
 		perf_map_free(map);
@@ -232,7 +233,7 @@ int perf_map_decode(const void *bytes, size_t nr, struct perf_map **out)
 
 size_t perf_map_bytes(const struct perf_map *map)
 {
-	return sizeof(*map) + map->entries.nr * sizeof(struct entry) + map->names.nr;
+	return sizeof(*map) + map->entries.nr * sizeof(struct map_entry) + map->names.nr;
 }
 
 void perf_map_free(struct perf_map *map)

@@ -41,7 +41,7 @@ struct answer {
 };
 
 /* A request as the worker reads it. */
-struct search {
+struct place_search {
 	struct request request;
 	const char *path;
 	const char *names[PLACES_NAMES_MAX];
@@ -60,7 +60,7 @@ static const char *next_text(const char **at, const char *end)
 	return nul ? text : NULL;
 }
 
-static int read_request(const void *params, size_t len, struct search *s)
+static int read_request(const void *params, size_t len, struct place_search *s)
 {
 	struct request *r = &s->request;
 	const char *at = params, *end = at + len;
@@ -102,7 +102,7 @@ static int ask_for_debug_file(enum debug_place place, const char *path, void *io
 }
 
 /* Takes the first of the alternatives; whether each function has one. */
-static bool take_functions(struct search *s, const struct function *found)
+static bool take_functions(struct place_search *s, const struct function *found)
 {
 	u32 step = s->request.nr_alternatives;
 	bool is_whole = true;
@@ -118,7 +118,7 @@ static bool take_functions(struct search *s, const struct function *found)
 	return is_whole;
 }
 
-static int search_functions(struct search *s, const struct elf *e)
+static int search_functions(struct place_search *s, const struct elf *e)
 {
 	const struct request *r = &s->request;
 	struct function found[PLACES_NAMES_MAX];
@@ -135,7 +135,7 @@ static int search_functions(struct search *s, const struct elf *e)
 	return s->answer.nr == 1 && !s->at[0].file_off ? -ENOENT : 0;
 }
 
-static int search_usdt(struct search *s, const struct elf *e)
+static int search_usdt(struct place_search *s, const struct elf *e)
 {
 	struct usdt_place found[USDT_PLACES_MAX];
 	size_t nr = 0;
@@ -148,7 +148,7 @@ static int search_usdt(struct search *s, const struct elf *e)
 	return err;
 }
 
-static int search(struct search *s)
+static int search(struct place_search *s)
 {
 	auto_elf struct elf *e = NULL;
 	int err = elf_open_fd(s->fd, &e);
@@ -168,7 +168,7 @@ static int search(struct search *s)
 	}
 }
 
-static int put_answer(struct search *s)
+static int put_answer(struct place_search *s)
 {
 	auto_str struct str near = { 0 };
 
@@ -184,7 +184,7 @@ static int put_answer(struct search *s)
 
 int places_task(struct worker_io *io, const int *fds, const void *params, size_t len)
 {
-	struct search s = { .io = io, .fd = fds[0] };
+	struct place_search s = { .io = io, .fd = fds[0] };
 	int err = read_request(params, len, &s);
 
 	if (err)

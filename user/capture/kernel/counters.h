@@ -18,10 +18,10 @@ struct counter {
 	const char *remedy; /* "" for SEVERITY_NORMAL */
 };
 
-/* The counter of an enum stat. */
+/* The counter of an enum stat_id. */
 const struct counter *counter_of(u32 stat);
 
-/* Whether the enum stat is a reason why a user stack was cut before its root. */
+/* Whether the enum stat_id is a reason why a user stack was cut before its root. */
 bool counter_is_cut(u32 stat);
 
 /* The sentence of a reason for cut stacks, without the beginning that all of them share. */

@@ -16,11 +16,11 @@
 
 #define NR_CUTS (STAT_LAST_CUT - STAT_FIRST_CUT + 1)
 
-struct entry {
+struct process_quality {
 	struct process_id id; /* pid 0: all processes together */
 	char comm[PROCESS_COMM_LEN];
 	u32 nr, nr_cut;
-	u32 cut[NR_CUTS];      /* by enum stat, from STAT_FIRST_CUT */
+	u32 cut[NR_CUTS];      /* by enum stat_id, from STAT_FIRST_CUT */
 	u64 cure[NR_READINGS]; /* the missing capabilities for each reading */
 	bool is_asked[NR_READINGS];
 	bool has_virtual; /* it is a JVM that runs virtual threads */
@@ -29,8 +29,8 @@ struct entry {
 
 struct quality {
 	const struct jvm_registry *jvms;
-	struct entry all;
-	VEC(struct entry) entries;
+	struct process_quality all;
+	VEC(struct process_quality) entries;
 	struct dict by_process; /* hash -> index + 1 */
 };
 
@@ -53,12 +53,12 @@ void quality_free(struct quality *q)
 	free(q);
 }
 
-static bool is_much(const struct entry *e)
+static bool is_much(const struct process_quality *e)
 {
 	return e->nr_cut >= QUALITY_CUT_MIN && e->nr_cut > e->nr / QUALITY_SHARE;
 }
 
-static bool is_reported(const struct entry *e)
+static bool is_reported(const struct process_quality *e)
 {
 	return e->no_tables || is_much(e);
 }
@@ -79,7 +79,7 @@ static void make_room(struct quality *q)
 }
 
 /* NULL if there is no room. */
-static struct entry *entry_of(struct quality *q, const struct process *p)
+static struct process_quality *entry_of(struct quality *q, const struct process *p)
 {
 	u64 key = process_id_hash(p->id);
 	const u64 *known = dict_find(&q->by_process, key);
@@ -90,13 +90,14 @@ static struct entry *entry_of(struct quality *q, const struct process *p)
 		make_room(q);
 	if (q->entries.nr == QUALITY_MAX)
 		return NULL;
-	vec_push(&q->entries, (struct entry){ .id = p->id });
+	vec_push(&q->entries, (struct process_quality){ .id = p->id });
 	*dict_add(&q->by_process, key) = q->entries.nr;
 	return &q->entries.at[q->entries.nr - 1];
 }
 
 /* Checks the rights at the first such cut stack, because later the process may be gone. */
-static void ask_rights(struct entry *e, enum reading reading, const struct process *p, u64 pc)
+static void ask_rights(struct process_quality *e, enum reading reading, const struct process *p,
+		       u64 pc)
 {
 	if (e->is_asked[reading])
 		return;
@@ -114,7 +115,7 @@ static bool lacks_tables(const struct jvm_registry *jvms, const struct process *
 	return !m || !m->inode;
 }
 
-static void add_cut(struct entry *e, u32 stop, const struct process *p, u64 pc)
+static void add_cut(struct process_quality *e, u32 stop, const struct process *p, u64 pc)
 {
 	enum reading reading = counter_of(stop)->reads;
 
@@ -132,7 +133,7 @@ void quality_count(struct quality *q, const struct process *p, u32 stop, u64 pc)
 {
 	if (stop != STAT_ROOT && !counter_is_cut(stop))
 		return;
-	struct entry *e = entry_of(q, p);
+	struct process_quality *e = entry_of(q, p);
 
 	q->all.nr++;
 	if (e) {
@@ -155,7 +156,7 @@ void quality_judge(struct quality *q, const struct process *p)
 
 	if (!process_is_whole_jvm(p) || jvm_registry_legibility(q->jvms, p->id, &why) != ILLEGIBLE)
 		return;
-	struct entry *e = entry_of(q, p);
+	struct process_quality *e = entry_of(q, p);
 	if (!e)
 		return;
 	memcpy(e->comm, p->comm, sizeof(e->comm));
@@ -165,7 +166,7 @@ void quality_judge(struct quality *q, const struct process *p)
 
 void quality_mark_virtual(struct quality *q, const struct process *p)
 {
-	struct entry *e = entry_of(q, p);
+	struct process_quality *e = entry_of(q, p);
 
 	if (!e)
 		return;
@@ -173,7 +174,7 @@ void quality_mark_virtual(struct quality *q, const struct process *p)
 	e->has_virtual = true;
 }
 
-static u32 main_reason(const struct entry *e)
+static u32 main_reason(const struct process_quality *e)
 {
 	u32 most = 0;
 
@@ -183,7 +184,7 @@ static u32 main_reason(const struct entry *e)
 	return STAT_FIRST_CUT + most;
 }
 
-static void add_name(struct str *out, const struct entry *e)
+static void add_name(struct str *out, const struct process_quality *e)
 {
 	if (!e->id.pid) {
 		str_add(out, "all processes");
@@ -204,7 +205,7 @@ u32 quality_nr_virtual(const struct quality *q, struct str *first)
 	return nr;
 }
 
-static void add_remedy(struct str *out, const struct entry *e, const struct counter *c)
+static void add_remedy(struct str *out, const struct process_quality *e, const struct counter *c)
 {
 	if (e->cure[c->reads])
 		capabilities_add_remedy(out, e->cure[c->reads]);
@@ -212,7 +213,7 @@ static void add_remedy(struct str *out, const struct entry *e, const struct coun
 		str_add(out, c->remedy);
 }
 
-static void visit_entry(const struct entry *e, incomplete_fn visit, void *ctx)
+static void visit_entry(const struct process_quality *e, incomplete_fn visit, void *ctx)
 {
 	const struct counter *c = counter_of(e->no_tables ? STAT_NO_TABLES : main_reason(e));
 	auto_str struct str text = { 0 };
@@ -233,8 +234,8 @@ static void visit_entry(const struct entry *e, incomplete_fn visit, void *ctx)
 
 static int by_loss(const void *a, const void *b)
 {
-	const struct entry *x = *(const struct entry *const *)a,
-			   *y = *(const struct entry *const *)b;
+	const struct process_quality *x = *(const struct process_quality *const *)a,
+				     *y = *(const struct process_quality *const *)b;
 
 	return x->nr_cut != y->nr_cut   ? (x->nr_cut < y->nr_cut ? 1 : -1)
 	       : x->id.pid != y->id.pid ? (x->id.pid > y->id.pid ? 1 : -1)
@@ -243,7 +244,7 @@ static int by_loss(const void *a, const void *b)
 
 void quality_each(const struct quality *q, incomplete_fn visit, void *ctx)
 {
-	VEC(const struct entry *) found = { 0 };
+	VEC(const struct process_quality *) found = { 0 };
 	u64 nr_cut = 0;
 
 	vec_each(e, &q->entries) {

@@ -22,14 +22,14 @@ struct quality *quality_new(const struct jvm_registry *jvms);
 void quality_free(struct quality *q);
 
 /*
- * Why a stack of the process ended, an enum stat, for which BPF gives `stop`, with its outermost
+ * Why a stack of the process ended, an enum stat_id, for which BPF gives `stop`, with its outermost
  * frame at `pc`. User space knows better in which JVMs no tables could be read.
  */
 u32 quality_stop(const struct jvm_registry *jvms, const struct process *p, u32 stop, u64 pc);
 
 /*
- * Counts a stack of the process that ended for the reason `stop`, an enum stat, with its outermost
- * frame at `pc`.
+ * Counts a stack of the process that ended for the reason `stop`, an enum stat_id, with its
+ * outermost frame at `pc`.
  */
 void quality_count(struct quality *q, const struct process *p, u32 stop, u64 pc);
 

@@ -838,7 +838,7 @@ void targets_drop(struct targets *t, const struct process *p)
 	dict_remove(&t->admitted, process_id_hash(p->id));
 }
 
-struct search {
+struct target_search {
 	struct targets *targets;
 	struct processes *all;
 	process_fn selected;
@@ -848,7 +848,7 @@ struct search {
 
 static void mark_jvm(struct process *p, void *ctx)
 {
-	struct search *s = ctx;
+	struct target_search *s = ctx;
 
 	if (p->is_jvm && !p->exit_ns)
 		targets_set_jvm(s->targets, p->id.pid, true);
@@ -856,7 +856,7 @@ static void mark_jvm(struct process *p, void *ctx)
 
 static void visit_target(const struct task_id *id, void *ctx)
 {
-	struct search *s = ctx;
+	struct target_search *s = ctx;
 	struct process *p = processes_find(s->all, task_process(id));
 
 	s->nr++;
@@ -867,7 +867,7 @@ static void visit_target(const struct task_id *id, void *ctx)
 
 int targets_find_new(struct targets *t, struct processes *all, process_fn selected, void *ctx)
 {
-	struct search s = { t, all, selected, ctx, 0 };
+	struct target_search s = { t, all, selected, ctx, 0 };
 
 	processes_each(all, mark_jvm, &s);
 	int err = programs_each_target(t->bpf, visit_target, &s);

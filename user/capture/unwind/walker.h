@@ -20,7 +20,7 @@ struct walked_frame {
 
 struct walked {
 	VEC(struct walked_frame) frames; /* leaf first */
-	u32 reason;                      /* why the walk ended: enum stat */
+	u32 reason;                      /* why the walk ended: enum stat_id */
 	const char *stop;                /* the reason as a sentence */
 	bool is_complete;                /* the last frame is the thread's root */
 };

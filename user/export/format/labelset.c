@@ -8,14 +8,14 @@
 #include "export/format/varint.h"
 
 /* A label set of the profile as text, and the ranks of its texts within their dimensions. */
-struct entry {
+struct labelset_entry {
 	char *text[NR_DIMS];
 	u32 value[NR_DIMS];
 	labels_id id;
 };
 
 struct entries {
-	struct entry *at;
+	struct labelset_entry *at;
 	size_t nr;
 };
 
@@ -103,12 +103,13 @@ static char *stored_text(const struct labels *l, enum label label)
 
 static int by_text(const void *a, const void *b, void *dim)
 {
-	return strcmp((*(struct entry *const *)a)->text[*(int *)dim],
-		      (*(struct entry *const *)b)->text[*(int *)dim]);
+	return strcmp((*(struct labelset_entry *const *)a)->text[*(int *)dim],
+		      (*(struct labelset_entry *const *)b)->text[*(int *)dim]);
 }
 
 /* Ranks the texts of one dimension and appends each distinct one, ascending. */
-static void add_dimension(struct entries *all, struct entry **order, int dim, struct str *section)
+static void add_dimension(struct entries *all, struct labelset_entry **order, int dim,
+			  struct str *section)
 {
 	struct str values = { 0 };
 	u32 nr = 0;
@@ -130,7 +131,8 @@ static void add_dimension(struct entries *all, struct entry **order, int dim, st
 
 static int by_values(const void *a, const void *b)
 {
-	const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
+	const struct labelset_entry *x = *(struct labelset_entry *const *)a,
+				    *y = *(struct labelset_entry *const *)b;
 
 	for (int dim = 0; dim < NR_DIMS; dim++)
 		if (x->value[dim] != y->value[dim])
@@ -139,7 +141,7 @@ static int by_values(const void *a, const void *b)
 }
 
 /* Numbers the distinct sets in ascending order and appends one column per dimension. */
-static void add_sets(struct entries *all, struct entry **order, struct labelsets *sets,
+static void add_sets(struct entries *all, struct labelset_entry **order, struct labelsets *sets,
 		     struct str *section)
 {
 	struct str columns[NR_DIMS] = { 0 };
@@ -170,8 +172,8 @@ void labelsets_make(const struct profile *p, struct labelsets *sets, struct str 
 	if (!any_known(p))
 		return;
 
-	struct entries all = { xcalloc(nr, sizeof(struct entry)), nr };
-	struct entry **order = xcalloc(nr, sizeof(order[0]));
+	struct entries all = { xcalloc(nr, sizeof(struct labelset_entry)), nr };
+	struct labelset_entry **order = xcalloc(nr, sizeof(order[0]));
 	for (size_t i = 0; i < nr; i++) {
 		const struct labels *l = &p->labels.at[i];
 		all.at[i].id = (labels_id)i;

@@ -78,7 +78,7 @@ struct merging {
 };
 
 /* An entry of the spool. */
-struct entry {
+struct spooled {
 	struct spool_entry head;
 	char first[SPOOL_TEXT_MAX + 1], second[SPOOL_TEXT_MAX + 1];
 	u8 *bytes; /* owned */
@@ -108,7 +108,7 @@ static int read_head(int fd, u64 *at, struct spool_entry *head)
 		       : 0;
 }
 
-static int read_rest(int fd, u64 at, struct entry *e)
+static int read_rest(int fd, u64 at, struct spooled *e)
 {
 	e->first[e->head.first_len] = e->second[e->head.second_len] = '\0';
 	e->bytes = xmalloc(e->head.len + 1u);
@@ -231,7 +231,7 @@ static void add_facts(struct profile *p, const struct profile *file, bool is_par
 	}
 }
 
-static int read_profile(const struct entry *e, struct profile *out)
+static int read_profile(const struct spooled *e, struct profile *out)
 {
 	auto_str struct str why = { 0 };
 	FILE *f = e->head.len ? fmemopen(e->bytes, e->head.len, "r") : NULL;
@@ -307,7 +307,7 @@ static u64 most_of(const struct spool_entry *e, const char *unit)
 	return most ?: UINT64_MAX;
 }
 
-static int add_result(struct merging *m, const struct entry *e, struct merge_total *total)
+static int add_result(struct merging *m, const struct spooled *e, struct merge_total *total)
 {
 	auto_profile struct profile *file = profile_new_sharing(raw_frames(m));
 	struct marking marking = { .node = e->first,
@@ -343,7 +343,7 @@ static int add_result(struct merging *m, const struct entry *e, struct merge_tot
 	return 0;
 }
 
-static void add_merged(struct merging *m, const struct entry *e)
+static void add_merged(struct merging *m, const struct spooled *e)
 {
 	auto_profile struct profile *file = profile_new();
 	int err = read_profile(e, file);
@@ -366,7 +366,7 @@ static void add_merged(struct merging *m, const struct entry *e)
 	add_facts(m->p, file, true);
 }
 
-static int add_entry(struct merging *m, const struct entry *e)
+static int add_entry(struct merging *m, const struct spooled *e)
 {
 	struct merge_total total = { 0 };
 	int err;
@@ -414,7 +414,7 @@ static int merge_some(struct merging *m, int fd, bool are_partials)
 	int err = 0;
 
 	for (u32 i = 0; !err && i < m->params.nr; i++) {
-		struct entry e = { 0 };
+		struct spooled e = { 0 };
 		err = read_head(fd, &at, &e.head);
 		if (!err && (e.head.kind == SPOOL_MERGED) == are_partials)
 			err = read_rest(fd, at, &e) ?: add_entry(m, &e);

@@ -60,26 +60,26 @@ static int each(pid_t pid, int (*visit)(int dir_fd, const char *entry, const cha
 	return 0;
 }
 
-struct search {
+struct memfd_search {
 	const char *nonce; /* NULL: any */
 	uid_t owner;
 	int fd;
 };
 
-static int begin(pid_t pid, const char *nonce, struct search *s)
+static int begin(pid_t pid, const char *nonce, struct memfd_search *s)
 {
 	struct proc_status status;
 	int err = proc_status_read(pid, &status);
 
 	if (!err)
-		*s = (struct search){ nonce, status.fsuid, -1 };
+		*s = (struct memfd_search){ nonce, status.fsuid, -1 };
 	return err;
 }
 
 /* A forged one does not end the search. */
 static int open_if_same(int dir_fd, const char *entry, const char *name, void *ctx)
 {
-	struct search *s = ctx;
+	struct memfd_search *s = ctx;
 
 	if (strcmp(nonce_of(name), s->nonce))
 		return 0;
@@ -89,7 +89,7 @@ static int open_if_same(int dir_fd, const char *entry, const char *name, void *c
 
 int memfds_open(pid_t pid, const char *nonce)
 {
-	struct search s;
+	struct memfd_search s;
 	int ret = begin(pid, nonce, &s) ?: each(pid, open_if_same, &s);
 
 	return ret > 0 ? s.fd : ret < 0 ? ret : -ENOENT;
@@ -186,7 +186,7 @@ u32 memfds_version(int fd)
 /* Uses a write, not a mapping, because the file may shrink. */
 static int stop(int dir_fd, const char *entry, const char *name, void *ctx)
 {
-	const struct search *s = ctx;
+	const struct memfd_search *s = ctx;
 	const u32 one = 1;
 
 	if (s->nonce && strcmp(s->nonce, nonce_of(name)))
@@ -200,7 +200,7 @@ static int stop(int dir_fd, const char *entry, const char *name, void *ctx)
 
 int memfds_stop(pid_t pid, const char *nonce)
 {
-	struct search s;
+	struct memfd_search s;
 
 	return begin(pid, nonce, &s) ?: each(pid, stop, &s);
 }

@@ -20,14 +20,14 @@ struct prologue {
 };
 _Static_assert(sizeof(struct prologue) == 32, "PerfDataPrologue of perfMemory.hpp");
 
-struct entry {
+struct perfdata_entry {
 	u32 len, name_off, vector_len;
 	u8 type, flags, units, variability;
 	u32 data_off;
 };
-_Static_assert(sizeof(struct entry) == 20, "PerfDataEntry of perfMemory.hpp");
+_Static_assert(sizeof(struct perfdata_entry) == 20, "PerfDataEntry of perfMemory.hpp");
 
-static bool is_called(const u8 *at, const struct entry *e, const char *name)
+static bool is_called(const u8 *at, const struct perfdata_entry *e, const char *name)
 {
 	size_t name_max = strlen(name) + 1;
 
@@ -36,10 +36,10 @@ static bool is_called(const u8 *at, const struct entry *e, const char *name)
 }
 
 /* The offset of the entry of that name, and its header in *out; 0 if there is none. */
-static size_t find(const u8 *bytes, size_t len, const char *name, struct entry *out)
+static size_t find(const u8 *bytes, size_t len, const char *name, struct perfdata_entry *out)
 {
 	struct prologue p;
-	struct entry e;
+	struct perfdata_entry e;
 
 	if (len < sizeof(p))
 		return 0;
@@ -62,7 +62,7 @@ static size_t find(const u8 *bytes, size_t len, const char *name, struct entry *
 
 char *perfdata_string(const u8 *bytes, size_t len, const char *name)
 {
-	struct entry e;
+	struct perfdata_entry e;
 	size_t off = find(bytes, len, name, &e);
 
 	if (!off || e.type != TYPE_BYTE || !e.vector_len || e.vector_len > VALUE_MAX ||
@@ -73,7 +73,7 @@ char *perfdata_string(const u8 *bytes, size_t len, const char *name)
 
 size_t perfdata_number(const u8 *bytes, size_t len, const char *name)
 {
-	struct entry e;
+	struct perfdata_entry e;
 	size_t off = find(bytes, len, name, &e);
 
 	if (!off || e.type != TYPE_LONG || e.vector_len || e.data_off > e.len ||
