@@ -140,3 +140,10 @@ int outfile_commit_new(struct outfile *o, char **name, u64 *size_bytes);
 
 /* Removes the file and frees `o`. The old file stays unchanged. Accepts NULL. */
 void outfile_abort(struct outfile *o);
+
+/*
+ * fstat(2) from the attributes that the kernel has cached: it does not wait for the server of a
+ * file system. Leaves st_rdev, st_blksize and st_atim unset. Returns a negative errno.
+ */
+struct stat;
+int file_status(int fd, struct stat *out);

@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/time.h"
 #include "base/vec.h"
-#include "proc/file_status.h"
+#include "proc/target_file.h"
 #include "worker/message.h"
 
 #define PAUSE_NS     (2 * NS_PER_SEC) /* refusal after the first file that did not open */

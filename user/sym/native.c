@@ -12,11 +12,11 @@
 
 #include "base/alloc.h"
 #include "base/dict.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "elf/debugfile.h"
 #include "elf/symbols.h"
-#include "proc/file_status.h"
 #include "proc/target_file.h"
 #include "sym/demangle.h"
 #include "sym/parse_symbols.h"

@@ -11,9 +11,9 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/time.h"
 #include "base/vec.h"
-#include "proc/file_status.h"
 #include "proc/status.h"
 #include "proc/target_file.h"
 

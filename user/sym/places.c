@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -18,7 +19,7 @@
 #include "elf/functions.h"
 #include "elf/instruction.h"
 #include "elf/usdt.h"
-#include "proc/file_status.h"
+#include "proc/target_file.h"
 
 #define NEAR_BYTES_MAX (NEAR_MAX * 512)
 #define NOW_NS         (PARSER_WALL_NS + 5 * NS_PER_SEC) /* it may wait for another file's end */

@@ -3,12 +3,13 @@
 #include "capture/events/probe_files.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/dict.h"
+#include "base/file.h"
 #include "base/log.h"
-#include "proc/file_status.h"
 #include "proc/target_file.h"
 
 #define SEARCHING_MAX 64

@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 
 #include "base/dict.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/unwind/extents.h"
 #include "capture/unwind/packed.h"
 #include "capture/unwind/row_build.h"
-#include "proc/file_status.h"
 #include "proc/target_file.h"
 
 #define CACHE_BYTES_MAX (256u << 20)

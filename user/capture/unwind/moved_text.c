@@ -16,7 +16,6 @@
 #include "base/time.h"
 #include "base/vec.h"
 #include "elf/elf.h"
-#include "proc/file_status.h"
 #include "proc/mem.h"
 #include "proc/target_file.h"
 

@@ -4,13 +4,14 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "elf/debugfile.h"
 #include "elf/functions.h"
-#include "proc/file_status.h"
 #include "proc/target_file.h"
 
 /* A JVM has some thousand mappings. A hostile process must not delay others. */
