@@ -15,7 +15,6 @@
 #include "base/file.h"
 #include "base/time.h"
 #include "base/vec.h"
-#include "proc/target_file.h"
 #include "worker/message.h"
 
 #define PAUSE_NS     (2 * NS_PER_SEC) /* refusal after the first file that did not open */

@@ -19,7 +19,6 @@
 #include "elf/functions.h"
 #include "elf/instruction.h"
 #include "elf/usdt.h"
-#include "proc/target_file.h"
 
 #define NEAR_BYTES_MAX (NEAR_MAX * 512)
 #define NOW_NS         (PARSER_WALL_NS + 5 * NS_PER_SEC) /* it may wait for another file's end */
