@@ -419,23 +419,6 @@ static void a_process_that_has_ended_is_named_by_the_path(void **state)
 	mappings_fini(&v.mappings);
 }
 
-static void a_process_that_has_ended_has_the_names_of_its_likes(void **state)
-{
-	auto_native struct native *n = native_new(BUDGET, "debug");
-	struct victim v, w;
-
-	assert_true(runs("gcc -O1 v.c -o v"));
-	start(&v, "./v");
-	start(&w, "./v");
-	assert_named(n, &v, "known_function", "v");
-	kill(w.pid, SIGKILL);
-	waitpid(w.pid, NULL, 0);
-	unlink("v");
-	assert_named(n, &w, "known_function", "v");
-	stop(&v);
-	mappings_fini(&w.mappings);
-}
-
 static void to_own_mount_namespace(void)
 {
 	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
@@ -598,7 +581,6 @@ int main(void)
 		cmocka_unit_test(deleted_and_replaced_files_are_named),
 		cmocka_unit_test(a_replaced_file_is_never_read_by_its_path),
 		cmocka_unit_test(a_process_that_has_ended_is_named_by_the_path),
-		cmocka_unit_test(a_process_that_has_ended_has_the_names_of_its_likes),
 		cmocka_unit_test(a_process_in_another_mount_namespace_is_named),
 		cmocka_unit_test(a_process_on_an_overlay_is_named),
 		cmocka_unit_test(a_process_in_a_chroot_is_named),

@@ -27,8 +27,7 @@
  */
 #define MAX_PLACES  16384
 #define MAX_FILES   4096
-#define MAX_READING 64         /* files that are read at a time; each takes a descriptor or two */
-#define SAME_NS     NS_PER_SEC /* the same mapping leads to the file that it led to */
+#define MAX_READING 64 /* files that are read at a time; each takes a descriptor or two */
 #define RETRY_NS    (100 * NS_PER_MS) /* before another try to find a place among them */
 #define USER_SHARE  4 /* one user's tables get at most one in so many bytes, if others need them */
 
@@ -62,8 +61,6 @@ struct file {
 	int err;
 	struct parsed_headers headers;
 	struct module *module; /* NULL: not known yet, or dropped */
-	u64 mapping;           /* that led to it last: key of native.mapped */
-	u64 opened_ns;         /* when it did */
 	bool is_used;          /* by a place */
 	UT_hash_handle hh;
 };
@@ -92,7 +89,6 @@ struct native {
 	struct workers *workers;
 	struct module *modules;
 	struct file *files;
-	struct dict mapped; /* device, inode and path of a mapping -> struct file * */
 	struct place *places;
 	u32 nr_reading; /* files and modules with work */
 	u64 now;        /* counts uses */
@@ -155,17 +151,8 @@ static void end_work(struct native *n, struct work **work)
 	work_free(take(*work));
 }
 
-static void forget_mapping(struct native *n, const struct file *f)
-{
-	const u64 *mapped = dict_find(&n->mapped, f->mapping);
-
-	if (mapped && *mapped == (u64)f)
-		dict_remove(&n->mapped, f->mapping);
-}
-
 static void forget_file(struct native *n, struct file *f)
 {
-	forget_mapping(n, f);
 	HASH_DEL(n->files, f);
 	end_work(n, &f->work);
 	if (f->fd >= 0)
@@ -247,7 +234,6 @@ void native_free(struct native *n)
 	HASH_ITER(hh, n->modules, m, next)
 		forget_module(n, m);
 	symbols_free(n->vdso);
-	dict_fini(&n->mapped);
 	str_fini(&n->name);
 	free(n->debug_root);
 	free(n);
@@ -474,47 +460,12 @@ static int open_file(struct native *n, pid_t pid, const struct mapping *m, struc
 	return 0;
 }
 
-static u64 mapping_key(const struct mapping *m)
-{
-	u64 device = (u64)m->dev_major << 32 | m->dev_minor;
-
-	return hash_u64(m->inode ^ hash_u64(device ^ hash_keyed(m->path, strlen(m->path))));
-}
-
-/*
- * A server's children map the same files, and opening each takes milliseconds on a busy node. A
- * process that has ended leads to its files no more; others that map them did.
- */
-static int find_file(struct native *n, pid_t pid, const struct mapping *m, u64 now_ns,
-		     struct file **out)
-{
-	u64 key = mapping_key(m);
-	const u64 *mapped = dict_find(&n->mapped, key);
-	struct file *same = mapped ? (void *)*mapped : NULL;
-
-	if (same && now_ns - same->opened_ns < SAME_NS) {
-		*out = same;
-		return 0;
-	}
-	int err = open_file(n, pid, m, out);
-	if (!err) {
-		forget_mapping(n, *out);
-		(*out)->mapping = key;
-		(*out)->opened_ns = now_ns;
-		*dict_add(&n->mapped, key) = (u64)*out;
-	} else if (same && (err == -ENOENT || err == -ESRCH)) {
-		*out = same;
-		err = 0;
-	}
-	return err;
-}
-
 /* Brings the place one step on; -EAGAIN until its module is known and read. */
 static int settle_place(struct native *n, pid_t pid, const struct mapping *m, struct place *p)
 {
 	if (!p->file) {
 		u64 now = time_mono_ns();
-		int err = now < p->retry_ns ? p->err : find_file(n, pid, m, now, &p->file);
+		int err = now < p->retry_ns ? p->err : open_file(n, pid, m, &p->file);
 		if (err && now >= p->retry_ns)
 			p->retry_ns = now + RETRY_NS;
 		if (err)
