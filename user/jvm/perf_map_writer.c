@@ -135,7 +135,7 @@ struct folder {
 	uid_t owner; /* besides us, the user whose file may be replaced */
 };
 
-/* -EEXIST if the file there is not ours to replace, -ENOENT if there is none. */
+/* Whether the file `name` may be replaced: 0. -EEXIST: it may not. -ENOENT: there is no file. */
 static int check_old(const struct folder *f, const char *name)
 {
 	struct stat st;

@@ -145,7 +145,7 @@ sqlite3_stmt *index_ask(sqlite3 *db, const char *sql, const char *types, ...);
 /* Runs such a statement to its end. */
 int index_run(sqlite3 *db, const char *sql, const char *types, ...);
 
-/* The first column of the first row as a number; 0 if there is none. */
+/* Runs a query for one number. Returns 0 if the query finds no row. */
 u64 index_number(sqlite3 *db, const char *sql, const char *types, ...);
 
 /* A column's text, never NULL; the caller frees it. */

@@ -112,8 +112,8 @@ static void drop_ended_threads(struct thread_times *t)
 }
 
 /*
- * Reads the threads of a process. `is_java` tells for a tid in the process's pid namespace whether
- * it can run Java code; such a thread collects no garbage, whatever its name.
+ * Reads the threads of a process. is_java(tid) says whether a thread can run Java code; `tid` is
+ * that of the process's pid namespace. Such a thread collects no garbage, whatever its name is.
  */
 static void thread_times_read(struct thread_times *t, pid_t pid,
 			      bool (*is_java)(pid_t inner, void *ctx), void *ctx)
@@ -146,7 +146,7 @@ static void thread_times_fini(struct thread_times *t)
 	dict_fini(&t->by_tid);
 }
 
-/* One JVM over time: what it used between two readings. */
+/* Measures what a JVM uses from one reading to the next. */
 struct jvm_meter {
 	struct process_id id;
 	struct gauge_places places;

@@ -226,7 +226,7 @@ void keep_profile(struct service *sv, struct stored *facts, struct payload *byte
 	start_summary(k);
 }
 
-/* Other errors concern what was to be stored, not the store. */
+/* The disk failed. Any other error is the fault of the profile that was to be stored. */
 static bool is_of_disk(int err)
 {
 	return err == -ENOSPC || err == -EDQUOT || err == -EROFS || err == -EIO;

@@ -57,7 +57,7 @@ bool programs_kernel_has(const char *tracepoint)
 			continue;
 		if (!remembered[i].is_known)
 			remembered[i].exists = find_tracepoint(tracepoint);
-		remembered[i].is_known = true;
+		remembered[i].is_known = cached; /* a failed read is no answer */
 		return remembered[i].exists;
 	}
 	return find_tracepoint(tracepoint);

@@ -117,7 +117,7 @@ int resume_find(struct requests *a, const char *dir, const char *id)
 			  id, dir, KEPT_S / 60);
 		return EXIT_FAILED;
 	}
-	if (!controller_saved(text, len, a->inbox, bytes)) {
+	if (!controller_saved(text, len, a->inbox)) {
 		log_error("fleet record: %s is damaged, or of another build of sysflame", path);
 		return EXIT_FAILED;
 	}

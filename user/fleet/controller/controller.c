@@ -694,15 +694,13 @@ static bool saved_read(const void *bytes, size_t len, struct saved *s)
 	       s->size == sizeof(*s);
 }
 
-bool controller_saved(const void *bytes, size_t len, char inbox[64], u8 *id)
+bool controller_saved(const void *bytes, size_t len, char inbox[64])
 {
 	struct saved s;
 	bool is_right = saved_read(bytes, len, &s);
 
-	if (is_right) {
+	if (is_right)
 		memcpy(inbox, s.inbox, sizeof(s.inbox));
-		memcpy(id, s.id, sizeof(s.id));
-	}
 	explicit_bzero(&s, sizeof(s));
 	return is_right;
 }

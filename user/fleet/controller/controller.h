@@ -92,8 +92,8 @@ void controller_free(struct controller *c);
  */
 void controller_save(const struct controller *c, struct str *out);
 
-/* The inbox of a saved request, and its id, FLEET_ID_LEN bytes. False: `bytes` are none. */
-bool controller_saved(const void *bytes, size_t len, char inbox[64], u8 *id);
+/* Copies the inbox of a saved request. False: the bytes are no saved request. */
+bool controller_saved(const void *bytes, size_t len, char inbox[64]);
 
 /*
  * Goes on with a saved request whose process has ended; host.inbox is that of controller_saved.

@@ -142,7 +142,7 @@ static int read_stream(const struct vm_memory *j, u64 klass, struct field_infos 
 	return err ? err : parse_stream(data, (size_t)len, out);
 }
 
-/* Finds the offset of the field with that name; -ENOENT if there is none. */
+/* *out: the offset of the field `name`. -ENOENT: the class has no such field. */
 static int find_field(const struct vm_memory *j, u64 pool, const struct field_infos *fields,
 		      const char *name, u32 *out)
 {
