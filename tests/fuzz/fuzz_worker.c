@@ -21,7 +21,7 @@ static void as_symbols(const u8 *data, size_t size)
 {
 	void *bytes = xmemdup(data, size);
 	struct symbols *s;
-	u64 start;
+	u64 start, end;
 	int err = symbols_decode(&bytes, size, &s);
 
 	free(bytes);
@@ -31,8 +31,10 @@ static void as_symbols(const u8 *data, size_t size)
 		const char *name = symbols_find(s, at, &start);
 		if (name && strlen(name) > size)
 			abort();
-		if (name)
+		if (name && *name)
 			symbols_is_role(s, name);
+		if (symbols_gap(s, at, &start, &end) && (name || start > at || end <= at))
+			abort();
 	}
 	symbols_free(s);
 }

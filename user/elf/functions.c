@@ -72,6 +72,25 @@ void eh_starts_each(const struct elf *e, eh_start_visit *visit, void *arg)
 	}
 }
 
+bool bounds_each(const struct elf *e, bounds_visit *visit, void *arg)
+{
+	auto_cfi_input struct cfi_input input = { 0 };
+	bool goes_on = true;
+
+	if (cfi_input_of_file(e, &input))
+		return false;
+	struct cfi cfi = { .base = input.base, .size = input.size };
+	bool is_complete = true;
+	for (size_t i = 0; i < input.nr; i++)
+		is_complete &= !cfi_read(&cfi, &input.sections[i]);
+	is_complete &= cfi.fdes.nr && !cfi.nr_malformed;
+	for (size_t i = 0; i < cfi.fdes.nr && goes_on; i++)
+		goes_on =
+			visit(arg, cfi.base + cfi.fdes.at[i].start, cfi.base + cfi.fdes.at[i].end);
+	cfi_fini(&cfi);
+	return is_complete;
+}
+
 /* Of symbols, and again of their names: a worker has room for both. */
 #define TABLE_BYTES_MAX (112u << 20)
 

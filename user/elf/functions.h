@@ -60,6 +60,16 @@ typedef bool eh_start_visit(void *arg, u64 vaddr);
  */
 void eh_starts_each(const struct elf *e, eh_start_visit *visit, void *arg);
 
+/* Receives the bounds of a function, [start, end). Returns false to end the visit. */
+typedef bool bounds_visit(void *arg, u64 start, u64 end);
+
+/*
+ * Visits the functions of .eh_frame and .debug_frame in the order of the file; x86-64 only. A part
+ * that the compiler moved away from its function, and .plt as a whole, have an entry of their own.
+ * Returns false if there are none, or if some are damaged or left out.
+ */
+bool bounds_each(const struct elf *e, bounds_visit *visit, void *arg);
+
 /*
  * The outermost functions of most stacks are found by their code in files without .symtab: the
  * thread start of clone3, start_thread, __libc_start_call_main, _start, main. x86-64 only. Each is

@@ -144,20 +144,22 @@ static void plt_each(const struct elf *e, plt_visit *visit, void *arg)
 #define MAX_USELESS  4 /* limit of a table, as a multiple of the room; the file may be one hole */
 #define NAME_IN_POOL UINT8_MAX
 #define SOURCE_MADE  0 /* names that no symbol table has: of the PLT, and of Go's functions */
+#define NAMELESS     (1u << 31) /* the rest of range.name is the function's start, from the base */
 
 /* [start, end), counted from the table's base. */
 struct range {
 	u32 start, end;
-	u32 name; /* offset into the pool */
+	u32 name; /* offset into the pool, or NAMELESS */
 };
 
 struct symbols {
-	u64 base; /* the lowest address of the code */
+	u64 base, end; /* [base, end): from the lowest address of the code to the highest */
 	struct range *at;
 	size_t nr;
 	char *pool;
 	size_t pool_len;
 	u32 roles_start, roles_end; /* [start, end) of the pool: names found by role */
+	u32 guesses_end;            /* [roles_end, guesses_end): inferred names */
 	void *encoded;              /* what symbols_decode took over; `at` and `pool` lie in it */
 };
 
@@ -166,6 +168,7 @@ enum symbol_class {
 	CLASS_LOCAL,
 	CLASS_ROLE,
 	CLASS_LABEL,
+	CLASS_GUESS,
 	CLASS_NAMELESS,
 };
 
@@ -182,15 +185,16 @@ struct symbol_entry {
 
 struct builder {
 	const struct elf *module;
-	u64 base;
+	u64 base, end;
 	size_t max_bytes;
+	bool is_stripped;
 	VEC(struct symbol_entry) all;
 	char *strings[MAX_SOURCES];
 	size_t strings_len[MAX_SOURCES];
 	u8 nr_sources;
 	struct str made_names;
-	VEC(u64) starts; /* of nameless functions, ascending */
-	u32 roles_end;
+	VEC(u64) starts; /* of all functions of a stripped file, ascending */
+	u32 roles_end, guesses_end;
 	VEC(struct range) ranges;
 	struct str pool;
 };
@@ -210,17 +214,23 @@ static u64 code_after(const struct builder *b, u64 addr)
 	return 0;
 }
 
-static u64 lowest_code(const struct elf *e)
+/* From the lowest address of the code to the highest; [UINT64_MAX, 0) without code. */
+static void find_code(const struct elf *e, u64 *start, u64 *end)
 {
 	size_t nr;
 	const struct elf_segment *segments = elf_segments(e, &nr);
-	u64 lowest = UINT64_MAX;
 
-	for (size_t i = 0; i < nr; i++)
-		if (segments[i].type == PT_LOAD && (segments[i].flags & PF_X) &&
-		    segments[i].vaddr < lowest)
-			lowest = segments[i].vaddr;
-	return lowest;
+	*start = UINT64_MAX;
+	*end = 0;
+	for (size_t i = 0; i < nr; i++) {
+		const struct elf_segment *p = &segments[i];
+		if (p->type != PT_LOAD || !(p->flags & PF_X))
+			continue;
+		if (p->vaddr < *start)
+			*start = p->vaddr;
+		if (p->vaddr + p->memsz > *end)
+			*end = p->vaddr + p->memsz;
+	}
 }
 
 static u32 clip(u64 value, u64 max)
@@ -410,13 +420,41 @@ static void add_go(struct builder *b)
 			return;
 }
 
-static bool add_start(void *arg, u64 vaddr)
+static bool add_bounds(void *arg, u64 start, u64 end)
 {
-	struct symbol_entry e = { .addr = vaddr, .class = CLASS_NAMELESS, .source = NAME_IN_POOL };
+	struct symbol_entry e = { .addr = start, .class = CLASS_NAMELESS, .source = NAME_IN_POOL };
 	struct builder *b = arg;
 
-	vec_push(&b->starts, vaddr);
-	return add(b, e, "", 0, 0);
+	vec_push(&b->starts, start);
+	return add(b, e, "", end - start, 0);
+}
+
+static bool add_start(void *arg, u64 vaddr)
+{
+	return add_bounds(arg, vaddr, vaddr);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The functions of a file without .symtab. */
+static void add_nameless(struct builder *b)
+{
+	size_t nr = 0;
+
+	if (!bounds_each(b->module, add_bounds, b))
+		eh_starts_each(b->module, add_start, b);
+	if (!b->starts.nr)
+		return;
+	qsort(b->starts.at, b->starts.nr, sizeof(b->starts.at[0]), by_address);
+	vec_each(start, &b->starts)
+		if (!nr || *start != b->starts.at[nr - 1])
+			b->starts.at[nr++] = *start;
+	b->starts.nr = nr;
 }
 
 static void add_role(void *arg, u64 vaddr, u32 size, const char *name)
@@ -469,29 +507,76 @@ static int compare(const void *va, const void *vb)
 	return a->name < b->name ? 1 : a->name > b->name ? -1 : 0;
 }
 
+/* Gives the entry a copy of a symbol's name, among the inferred ones. */
+static void guess_name(struct builder *b, struct symbol_entry *e, const struct symbol_entry *of)
+{
+	u32 at = (u32)b->pool.len;
+
+	if (b->pool.len > b->max_bytes || of->source == NAME_IN_POOL || of->source == SOURCE_MADE)
+		return;
+	str_add_bytes(&b->pool, b->strings[of->source] + of->name, of->name_len);
+	str_add_char(&b->pool, '\0');
+	b->guesses_end = (u32)b->pool.len;
+	e->name = at;
+	e->source = NAME_IN_POOL;
+	e->class = CLASS_GUESS;
+}
+
 /*
- * Symbols without a size get the free space after them. They are dropped where a sized symbol
- * covers them.
+ * Entries of one address, the best name last. Nameless ones have the bounds of the function. A name
+ * without a size gets them; a smaller size leaves the rest of the function to an inferred name.
+ */
+static void settle_bounds(struct builder *b, struct symbol_entry *at, size_t nr)
+{
+	struct symbol_entry *best = &at[nr - 1];
+	u32 size = 0;
+
+	for (size_t i = 0; i < nr && at[i].class == CLASS_NAMELESS; i++)
+		size = at[i].size > size ? at[i].size : size;
+	if (best->class == CLASS_NAMELESS || !size)
+		return;
+	for (size_t i = 0; i < nr; i++) {
+		if (at[i].class != CLASS_NAMELESS && !at[i].size)
+			at[i].size = size < at[i].limit ? size : at[i].limit;
+		if (at[i].class == CLASS_NAMELESS && best->size && best->size < size)
+			guess_name(b, &at[i], best);
+	}
+}
+
+/*
+ * Symbols without a size get the free space after them, up to the end of the function that holds
+ * them. They are dropped where a sized symbol covers them. In a stripped file other functions may
+ * be in that space: the name is then inferred.
  */
 static void settle_sizes(struct builder *b)
 {
-	u64 sized_end = 0;
+	u64 sized_end = 0, bounds_end = 0;
 	size_t kept = 0;
 
 	for (size_t i = 0, next = 0; i < b->all.nr; i = next) {
-		for (next = i; next < b->all.nr && b->all.at[next].addr == b->all.at[i].addr;
-		     next++) {
-			u64 end = b->all.at[next].addr + b->all.at[next].size;
-			if (end > sized_end)
-				sized_end = end;
+		u64 addr = b->all.at[i].addr;
+		for (next = i; next < b->all.nr && b->all.at[next].addr == addr; next++) {
+			const struct symbol_entry *e = &b->all.at[next];
+			u64 end = addr + e->size,
+			    *to = e->class == CLASS_NAMELESS ? &bounds_end : &sized_end;
+			*to = end > *to ? end : *to;
 		}
-		u64 room = next < b->all.nr ? b->all.at[next].addr - b->all.at[i].addr : UINT64_MAX;
+		settle_bounds(b, &b->all.at[i], next - i);
+		bool is_start = b->all.at[i].class == CLASS_NAMELESS;
+		u64 room = next < b->all.nr ? b->all.at[next].addr - addr : UINT64_MAX;
+		if (bounds_end > addr && bounds_end - addr < room)
+			room = bounds_end - addr;
 		for (size_t k = i; k < next; k++) {
 			struct symbol_entry e = b->all.at[k];
-			if (!e.size && sized_end > e.addr)
+			bool is_nameless = e.class == CLASS_NAMELESS;
+			if ((!e.size || is_nameless) && sized_end > e.addr &&
+			    sized_end >= e.addr + e.size)
 				continue;
-			if (!e.size)
+			if (!e.size) {
 				e.size = clip(room, e.limit);
+				if (b->is_stripped && !is_start)
+					guess_name(b, &e, &b->all.at[k]);
+			}
 			b->all.at[kept++] = e;
 		}
 	}
@@ -500,6 +585,8 @@ static void settle_sizes(struct builder *b)
 
 static u32 pool_name(struct builder *b, struct symbol_entry *e)
 {
+	if (e->class == CLASS_NAMELESS)
+		return e->addr - b->base < NAMELESS ? NAMELESS | (u32)(e->addr - b->base) : 0;
 	if (e->source != NAME_IN_POOL) {
 		u32 at = (u32)b->pool.len;
 		str_add_bytes(&b->pool, b->strings[e->source] + e->name, e->name_len);
@@ -561,11 +648,13 @@ static struct symbols *pack(struct builder *b)
 	struct symbols *s = xcalloc(1, sizeof(*s));
 
 	s->base = b->base;
+	s->end = b->end;
 	s->nr = b->ranges.nr;
 	s->at = xreallocarray(b->ranges.at, s->nr + 1, sizeof(s->at[0]));
 	s->pool_len = b->pool.len;
 	s->roles_start = 1;
 	s->roles_end = b->roles_end;
+	s->guesses_end = b->guesses_end > b->roles_end ? b->guesses_end : b->roles_end;
 	s->pool = xreallocarray(b->pool.at, s->pool_len + 1, 1);
 	return s;
 }
@@ -573,18 +662,18 @@ static struct symbols *pack(struct builder *b)
 struct symbols *symbols_read(const struct elf *module, const struct elf *const *more,
 			     size_t nr_more, size_t max_bytes)
 {
-	struct builder b = { .module = module,
-			     .base = lowest_code(module),
-			     .nr_sources = SOURCE_MADE + 1 };
+	struct builder b = { .module = module, .nr_sources = SOURCE_MADE + 1, .roles_end = 1 };
 
+	find_code(module, &b.base, &b.end);
 	/* Offsets into strings have 32 bits. */
 	b.max_bytes = max_bytes > UINT32_MAX / 2 ? UINT32_MAX / 2 : max_bytes;
 	str_add_char(&b.pool, '\0');
 	add_section(&b, module, ".symtab", SHT_SYMTAB);
 	for (size_t i = 0; i < nr_more; i++)
 		add_section(&b, more[i], ".symtab", SHT_SYMTAB);
-	if (!b.all.nr) {
-		eh_starts_each(module, add_start, &b);
+	b.is_stripped = !b.all.nr;
+	if (b.is_stripped) {
+		add_nameless(&b);
 		add_go(&b);
 	}
 	add_section(&b, module, ".dynsym", SHT_DYNSYM);
@@ -604,13 +693,11 @@ struct symbols *symbols_read(const struct elf *module, const struct elf *const *
 	return pack(&b);
 }
 
-const char *symbols_find(const struct symbols *s, u64 vaddr, u64 *start)
+/* The first range that ends behind `addr`, which counts from the base. */
+static size_t range_at(const struct symbols *s, u32 addr)
 {
 	size_t lo = 0, hi = s->nr;
 
-	if (vaddr < s->base || vaddr - s->base > UINT32_MAX)
-		return NULL;
-	u32 addr = (u32)(vaddr - s->base);
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 		if (s->at[mid].end <= addr)
@@ -618,10 +705,33 @@ const char *symbols_find(const struct symbols *s, u64 vaddr, u64 *start)
 		else
 			hi = mid;
 	}
-	if (lo == s->nr || s->at[lo].start > addr)
+	return lo;
+}
+
+const char *symbols_find(const struct symbols *s, u64 vaddr, u64 *start)
+{
+	if (vaddr < s->base || vaddr - s->base > UINT32_MAX)
 		return NULL;
-	*start = s->base + s->at[lo].start;
-	return s->pool + s->at[lo].name;
+	u32 addr = (u32)(vaddr - s->base);
+	size_t i = range_at(s, addr);
+	if (i == s->nr || s->at[i].start > addr)
+		return NULL;
+	bool is_nameless = s->at[i].name & NAMELESS;
+	*start = s->base + (is_nameless ? s->at[i].name & ~NAMELESS : s->at[i].start);
+	return is_nameless ? "" : s->pool + s->at[i].name;
+}
+
+bool symbols_gap(const struct symbols *s, u64 vaddr, u64 *start, u64 *end)
+{
+	if (vaddr < s->base || vaddr >= s->end || vaddr - s->base > UINT32_MAX)
+		return false;
+	u32 addr = (u32)(vaddr - s->base);
+	size_t i = range_at(s, addr);
+	if (i < s->nr && s->at[i].start <= addr)
+		return false;
+	*start = s->base + (i ? s->at[i - 1].end : 0);
+	*end = i < s->nr ? s->base + s->at[i].start : s->end;
+	return true;
 }
 
 bool symbols_is_role(const struct symbols *s, const char *name)
@@ -629,16 +739,22 @@ bool symbols_is_role(const struct symbols *s, const char *name)
 	return name >= s->pool + s->roles_start && name < s->pool + s->roles_end;
 }
 
+bool symbols_is_guess(const struct symbols *s, const char *name)
+{
+	return name >= s->pool + s->roles_end && name < s->pool + s->guesses_end;
+}
+
 /* The encoded form: this head, the ranges, the pool. */
 struct head {
-	u64 base, nr, pool_len;
-	u32 roles_start, roles_end;
+	u64 base, end, nr, pool_len;
+	u32 roles_start, roles_end, guesses_end, unused;
 };
 
 int symbols_encode(const struct symbols *s, int (*put)(void *ctx, const void *bytes, size_t len),
 		   void *ctx)
 {
-	const struct head head = { s->base, s->nr, s->pool_len, s->roles_start, s->roles_end };
+	const struct head head = { s->base,        s->end,       s->nr,          s->pool_len,
+				   s->roles_start, s->roles_end, s->guesses_end, 0 };
 
 	return put(ctx, &head, sizeof(head))
 		       ?: put(ctx, s->at, s->nr * sizeof(s->at[0]))
@@ -649,12 +765,13 @@ static bool is_sound(const struct symbols *s)
 {
 	for (size_t i = 0; i < s->nr; i++) {
 		const struct range *r = &s->at[i];
-		if (r->start >= r->end || r->name >= s->pool_len ||
-		    (i && r->start < s->at[i - 1].end))
+		bool has_name = r->name & NAMELESS ? (r->name & ~NAMELESS) <= r->start
+						   : r->name < s->pool_len;
+		if (r->start >= r->end || !has_name || (i && r->start < s->at[i - 1].end))
 			return false;
 	}
 	return s->pool_len && !s->pool[s->pool_len - 1] && s->roles_start <= s->pool_len &&
-	       s->roles_end <= s->pool_len;
+	       s->roles_end <= s->pool_len && s->guesses_end <= s->pool_len;
 }
 
 int symbols_decode(void **bytes, size_t nr, struct symbols **out)
@@ -672,10 +789,12 @@ int symbols_decode(void **bytes, size_t nr, struct symbols **out)
 		return -EBADMSG;
 	auto_symbols struct symbols *s = xcalloc(1, sizeof(*s));
 	s->base = head.base;
+	s->end = head.end;
 	s->nr = head.nr;
 	s->pool_len = head.pool_len;
 	s->roles_start = head.roles_start;
 	s->roles_end = head.roles_end;
+	s->guesses_end = head.guesses_end;
 	s->at = (struct range *)at;
 	s->pool = (char *)(s->at + s->nr);
 	s->encoded = take(*bytes);

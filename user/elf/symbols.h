@@ -11,8 +11,9 @@
  * If several symbols cover an address, the one that starts last wins. For the same start the order
  * is: functions before labels, exported ones (global or weak: libc's `read` is the weak name of
  * `__read`) before local ones, fewest leading underscores, shortest name. Without .symtab,
- * .gopclntab gives the functions of a Go program, and .eh_frame_hdr the starts of nameless
- * functions. Some of them are named by their role (functions.h).
+ * .gopclntab gives the functions of a Go program, and .eh_frame the bounds of all functions: those
+ * of exported functions whose symbol has no size, and nameless ones. Some of these are named by
+ * their role (functions.h).
  */
 #pragma once
 
@@ -33,12 +34,25 @@ struct symbols *symbols_read(const struct elf *module, const struct elf *const *
 /*
  * The name of the function that holds `vaddr` (an address as in the file). "" if the function has
  * no name, NULL if no function is known there. Valid until symbols_free. *start gets the function's
- * start, or that of its piece if functions overlap.
+ * start, or that of its piece if it has a name and functions overlap.
  */
 const char *symbols_find(const struct symbols *s, u64 vaddr, u64 *start);
 
+/*
+ * The code around `vaddr` in which no function is known, [*start, *end). False if a function is, or
+ * if the address is outside the code.
+ */
+bool symbols_gap(const struct symbols *s, u64 vaddr, u64 *start, u64 *end);
+
 /* Whether this name was found by the function's role. */
 bool symbols_is_role(const struct symbols *s, const char *name);
+
+/*
+ * Whether this name is inferred: the symbol of that exported function does not cover the address.
+ * The function begins there by .eh_frame, and the symbol ends too early. Or neither says where it
+ * ends, and no other function is known to begin in between.
+ */
+bool symbols_is_guess(const struct symbols *s, const char *name);
 
 /* Hands the table to `put` in parts; returns its first error. */
 int symbols_encode(const struct symbols *s, int (*put)(void *ctx, const void *bytes, size_t len),
