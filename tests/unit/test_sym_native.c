@@ -210,9 +210,10 @@ static void a_stripped_program_has_its_module_and_functions(void **state)
 	assert_null(name.symbol);
 	assert_string_equal(name.module, "v");
 	assert_in_range(name.offset, 1, 65536);
-	assert_int_equal(name.function, name.offset);
+	assert_int_equal(name.unnamed.kind, UNNAMED_FUNCTION);
+	assert_int_equal(name.unnamed.start, name.offset);
 	assert_int_equal(native_name(n, v.pid, v.m, v.pc + 5, &name), -ENOENT);
-	assert_int_equal(name.function, name.offset - 5);
+	assert_int_equal(name.unnamed.start, name.offset - 5);
 	stop(&v);
 }
 

@@ -223,9 +223,10 @@ static void note_frames(struct cut *c)
 	profile_note(profile, "unnamed", "frames without a name",
 		     counts->nr_frames - counts->nr_named);
 	if (counts->nr_inferred)
-		profile_note(profile, "inferred",
-			     "frames of files without symbols, named by the function's role",
-			     counts->nr_inferred);
+		profile_note(
+			profile, "inferred",
+			"frames of files without symbols, named by the function's role or bounds",
+			counts->nr_inferred);
 	if (counts->nr_stripped)
 		profile_note(profile, "grouped",
 			     "frames without a name in libjvm or libc, grouped by exported "

@@ -533,17 +533,40 @@ static const char *file_name(const struct mapping *m)
 }
 
 /* A 32-bit process has another vdso, which lies below 4 GB. */
-static const char *vdso_name(const struct native *n, const struct mapping *m, u64 vaddr, u64 *start)
+static const char *vdso_name(const struct native *n, const struct mapping *m, u64 vaddr)
 {
+	u64 start;
 	bool is_ours = m->end - m->start == n->vdso_size && m->start > UINT32_MAX;
 
-	return n->vdso && is_ours ? symbols_find(n->vdso, vaddr, start) : NULL;
+	return n->vdso && is_ours ? symbols_find(n->vdso, vaddr, &start) : NULL;
+}
+
+/* Finds the symbol in a file that was read, or the function or the code around the address. */
+static const char *find_symbol(struct native *n, const struct place *p, struct native_name *out)
+{
+	struct module *module = p->file->module;
+	const struct symbols *symbols = module->symbols;
+	struct unnamed *u = &out->unnamed;
+	u64 start, end;
+
+	module->last_used = ++n->now;
+	module->used_turn = n->turn;
+	const char *symbol = symbols_find(symbols, out->offset, &start);
+	if (symbol) {
+		*u = (struct unnamed){ UNNAMED_FUNCTION, .start = start };
+		out->is_role = symbols_is_role(symbols, symbol);
+		out->is_guess = symbols_is_guess(symbols, symbol);
+	} else if (symbols_gap(symbols, out->offset, &start, &end)) {
+		*u = (struct unnamed){ UNNAMED_RANGE, .start = start, .end = end };
+	}
+	return symbol;
 }
 
 int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 		struct native_name *out)
 {
 	const char *symbol = NULL;
+	struct place *p = NULL;
 	int err = 0;
 
 	*out = (struct native_name){ .module = file_name(m) };
@@ -552,27 +575,25 @@ int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 		if (!strcmp(m->path, "[vdso]")) {
 			out->is_program = true;
 			out->offset -= n->vdso_bias;
-			symbol = vdso_name(n, m, out->offset, &out->function);
+			symbol = vdso_name(n, m, out->offset);
 		} else if (mapping_is_uprobes_trampoline(m)) {
 			symbol = "[uprobes-trampoline]";
 		}
 	} else {
-		struct place *p = place_of(n, pid, m);
+		p = place_of(n, pid, m);
 		out->is_libjvm = !strcmp(out->module, "libjvm.so");
 		out->is_program = p->has_bias;
 		out->offset = pc - p->bias;
+		if (p->has_bias) {
+			out->build_id = p->file->headers.build_id;
+			out->build_id_len = p->file->headers.build_id_len;
+		}
 		err = p->err;
 		out->is_passing = is_passing(err);
-		if (!err) {
-			struct module *module = p->file->module;
-			module->last_used = ++n->now;
-			module->used_turn = n->turn;
-			symbol = symbols_find(module->symbols, out->offset, &out->function);
-			out->is_role = symbol && symbols_is_role(module->symbols, symbol);
-		}
 	}
-	if (!symbol)
-		out->function = out->offset;
+	out->unnamed = (struct unnamed){ UNNAMED_ADDRESS, .start = out->offset };
+	if (p && !err)
+		symbol = find_symbol(n, p, out);
 	if (!symbol || !*symbol)
 		return err ? err : -ENOENT;
 	demangle(&n->name, symbol);

@@ -13,6 +13,7 @@
 #include "base/dict.h"
 #include "base/types.h"
 #include "proc/mapping.h"
+#include "profile/unnamed.h"
 #include "worker/workers.h"
 
 struct native;
@@ -21,10 +22,15 @@ struct native_name {
 	const char *symbol; /* demangled; NULL if unknown */
 	const char *module; /* "libc.so.6", "[vdso]", "java"; "[anon]" for memory without a file */
 	u64 offset;         /* of the pc, by the file's own addresses; in "[anon]" from its start */
-	u64 function;       /* of the function's start; of the pc if that is unknown */
+	/* Without a symbol: what is known; UNNAMED_ADDRESS is the pc. The build id is not filled
+	 * in. */
+	struct unnamed unnamed;
+	const u8 *build_id; /* of the module; valid as long as the strings */
+	size_t build_id_len;
 	bool is_libjvm;
 	bool is_program; /* the module is known to be an ELF file, or is the kernel's */
 	bool is_role;    /* the symbol was stripped: the name is that of the function's role */
+	bool is_guess;   /* the name is that of the function before it: symbols_is_guess */
 	bool is_passing; /* why there is no symbol may pass: do not keep this name */
 };
 

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "jvm/process/vm_thread.h"
 #include "profile/method.h"
+#include "profile/unnamed.h"
 
 /* Consecutive frames of one library. */
 struct visit {
@@ -36,6 +37,14 @@ static bool is_libc(const char *module)
 	return false;
 }
 
+/* Only functions without a name have the build id in their module. */
+static bool is_same_file(const char *module, const char *other)
+{
+	size_t len = module_file_len(module);
+
+	return len == module_file_len(other) && !memcmp(module, other, len);
+}
+
 static bool is_grouped(const struct frame *f)
 {
 	return f->kind == FRAME_JVM || (f->kind == FRAME_NATIVE && is_libc(f->module));
@@ -51,10 +60,12 @@ static bool find_group(struct symbolizer *s, const struct frame *f, const char *
 		return false;
 	if (v->has_group)
 		return true;
+	str_add_char(&name, '[');
+	str_add_bytes(&name, f->module, module_file_len(f->module));
 	if (v->entry)
-		str_addf(&name, "[%s below %s]", f->module, v->entry);
+		str_addf(&name, " below %s]", v->entry);
 	else
-		str_addf(&name, "[%s: %s]", f->module, role);
+		str_addf(&name, ": %s]", role);
 	v->group = symbolizer_stripped(s, f->kind, name.at, f->module);
 	v->has_group = true;
 	return true;
@@ -75,7 +86,7 @@ void stripped_group(struct symbolizer *s, const struct frames *all, const char *
 			v.module = NULL;
 			continue;
 		}
-		if (!v.module || strcmp(v.module, f.module) != 0)
+		if (!v.module || !is_same_file(v.module, f.module))
 			v = (struct visit){ .module = f.module };
 		if (!symbolizer_is_named(s, id)) {
 			if (find_group(s, &f, role, &v))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Groups the functions of libjvm and libc that have no symbol. Each of them would be a name of its
- * own that means nothing to readers, such as "[libjvm.so]+0x35ad00". The group's name says by which
- * exported function the library was entered, or else the role of the thread:
+ * own that means nothing to readers, such as "[libjvm.so] function at 0x35ad00". The group's name
+ * says by which exported function the library was entered, or else the role of the thread:
  *
  *	[libc.so.6 below malloc]   malloc is exported, and calls the function directly or not
  *	[libjvm.so: C2 compiler]   no exported function of libjvm is between it and the thread's

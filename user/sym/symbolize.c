@@ -143,19 +143,6 @@ static frame_id intern(struct symbolizer *s, enum frame_kind kind, const char *n
 	return note_named(s, frames_intern(s->frames, kind, name, module), named);
 }
 
-/* "[module]+0x1f" for an address without a symbol. */
-static frame_id intern_offset(struct symbolizer *s, enum frame_kind kind, const char *module,
-			      u64 offset)
-{
-	auto_str struct str name = { 0 };
-
-	if (module[0] == '[')
-		str_addf(&name, "%s+0x%llx", module, (unsigned long long)offset);
-	else
-		str_addf(&name, "[%s]+0x%llx", module, (unsigned long long)offset);
-	return intern(s, kind, name.at, module, false);
-}
-
 /* Code at the same address may have had another name before. */
 void symbolizer_add_kernel_code(struct symbolizer *s, const struct mapping *code)
 {
@@ -186,15 +173,30 @@ static frame_id cached_kernel(struct symbolizer *s, u64 pc)
 	return frame ? (frame_id)(*frame - 1) : name_kernel(s, pc);
 }
 
+static frame_id intern_unnamed(struct symbolizer *s, enum frame_kind kind,
+			       const struct native_name *name)
+{
+	auto_str struct str text = { 0 }, module = { 0 };
+	const struct unnamed address = { UNNAMED_ADDRESS, .start = name->offset };
+	/* Code of unknown functions becomes one frame, which cannot be named later. */
+	bool is_address = s->keeps_addresses && name->unnamed.kind == UNNAMED_RANGE;
+
+	unnamed_name(&text, name->module, is_address ? &address : &name->unnamed);
+	module_with_build(&module, name->module, name->build_id, name->build_id_len);
+	return intern(s, kind, text.at, module.at, false);
+}
+
 static frame_id intern_native(struct symbolizer *s, const struct native_name *name)
 {
 	enum frame_kind kind = name->is_libjvm ? FRAME_JVM : FRAME_NATIVE;
+	auto_str struct str guess = { 0 };
 
-	if (name->symbol) {
-		frame_id id = intern(s, kind, name->symbol, name->module, true);
-		return name->is_role ? note_inferred(s, id) : id;
-	}
-	return intern_offset(s, kind, name->module, name->function);
+	if (!name->symbol)
+		return intern_unnamed(s, kind, name);
+	if (name->is_guess)
+		str_addf(&guess, "[%s] %s+?", name->module, name->symbol);
+	frame_id id = intern(s, kind, guess.at ?: name->symbol, name->module, true);
+	return name->is_role || name->is_guess ? note_inferred(s, id) : id;
 }
 
 void symbolizer_set_budget(struct symbolizer *s, size_t bytes)

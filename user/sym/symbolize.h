@@ -140,7 +140,8 @@ bool symbolizer_keeps_addresses(const struct symbolizer *s);
 /* Whether the frame has a real name, not a module and an offset. */
 bool symbolizer_is_named(const struct symbolizer *s, frame_id frame);
 
-/* Whether the frame's symbol was stripped; its name is then that of the function's role. */
+/* Whether the frame's symbol was stripped; its name is inferred from the function's role or bounds.
+ */
 bool symbolizer_is_inferred(const struct symbolizer *s, frame_id frame);
 
 /* Whether the frame is a group of functions without a symbol. */

@@ -39,8 +39,8 @@ static void add_frame(struct str *line, const struct frame *f, size_t width)
 {
 	auto_str struct str note = { 0 };
 	const char *slash = strrchr(f->module, '/');
-	bool has_module = f->name[0] == '[' &&
-			  *f->module; /* the name has the library already: "[libz.so]+0x4970" */
+	/* The name has the library already: "[libz.so] function at 0x4970". */
+	bool has_module = f->name[0] == '[' && *f->module;
 
 	if (f->kind != FRAME_GROUP && f->kind != FRAME_UNKNOWN && !has_module) {
 		const char *text = *f->module && !is_java(f->kind) ? slash ? slash + 1 : f->module

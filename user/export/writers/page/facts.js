@@ -49,7 +49,7 @@ function countUnnamed(app) {
 		whole += weight;
 		const name = weight > 0 ? app.profile.names[app.table.name[m]] : '', first = name.charCodeAt(0);
 		// [, ? and 0; few names begin with them.
-		if ((first === 91 || first === 63 || first === 48) && /^\[.*\]\+0x|^\[unknown|^\?$|^0x/.test(name))
+		if ((first === 91 || first === 63 || first === 48) && /^\[.*\](\+| (function|code) at )0x|^\[unknown|^\?$|^0x/.test(name))
 			unnamed += weight;
 	}
 	return { unnamed, whole };

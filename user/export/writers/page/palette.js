@@ -35,7 +35,7 @@ class Palette {
 			return hue;
 		};
 		for (let f = 0; f < frames.nr; f++) {
-			const module = frames.module[f] ? names[frames.module[f] - 1] : '';
+			const module = frames.module[f] ? withoutBuild(names[frames.module[f] - 1]) : '';
 			const text = mode === 'module' ? module || (isJava(frames.kind[f]) ? 'Java' : KINDS[frames.kind[f]].name) : packageOf(names[frames.name[f]], frames.kind[f], module);
 			if (!known.has(text)) {
 				known.set(text, list.length);
@@ -116,6 +116,9 @@ function hueOf(text) {
 		hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
 	return ((hash ^ hash >>> 15) >>> 0) % HUES;
 }
+
+// Only functions without a name have the build id of their file (user/profile/unnamed.h).
+const withoutBuild = (module) => module.replace(/ \[build [0-9a-f]+\]$/, '');
 
 // java.util.concurrent for java.util.concurrent.FutureTask.run; for other languages the library or the
 // namespace.
