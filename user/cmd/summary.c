@@ -12,9 +12,12 @@
 #include "capture/losses.h"
 #include "cmd/cmd.h"
 #include "export/writers/text.h"
+#include "profile/unnamed.h"
 
 #define NR_TOP        10
-#define NR_INCOMPLETE 6 /* processes */
+#define NR_INCOMPLETE 6   /* processes */
+#define NR_UNNAMED    4   /* files without symbols */
+#define UNNAMED_LEAST 0.1 /* percent of the profile */
 
 /* 1234567 as "1,234,567"; `text` needs 28 bytes. */
 static const char *grouped(u64 number, char *text)
@@ -251,6 +254,33 @@ static void print_attach(const struct sample_counts *counts, u64 nr_samples)
 			 kept == 1 ? "is" : "are");
 }
 
+/* The files whose functions have no names, and how much of the profile has such functions. */
+static void print_unnamed(const struct profile *p)
+{
+	u64 whole = p->types.nr ? profile_total(p, 0) : 0;
+	unnamed_files files = { 0 };
+	u32 nr = 0, nr_more = 0;
+
+	if (!whole)
+		return;
+	unnamed_files_find(p, &files);
+	vec_each(f, &files) {
+		double share = percent(f->weight, whole);
+		if (share < UNNAMED_LEAST)
+			break;
+		if (nr++ >= NR_UNNAMED) {
+			nr_more++;
+			continue;
+		}
+		log_info("%s in %.1f %% of the profile: functions of %s",
+			 nr == 1 ? "no symbols" : "          ", share, f->name);
+		log_info("           build id %s", *f->build_id ? f->build_id : "unknown");
+	}
+	if (nr_more)
+		log_info("           and of %u more file%s", nr_more, plural(nr_more));
+	unnamed_files_fini(&files);
+}
+
 void summary_print(const struct recorded *r, const char *path, u64 size_bytes)
 {
 	const struct sample_counts *counts;
@@ -281,9 +311,8 @@ void summary_print(const struct recorded *r, const char *path, u64 size_bytes)
 	log_info("named      %.2f %% of %s frame%s", percent(counts->nr_named, counts->nr_frames),
 		 grouped(counts->nr_frames, b), plural(counts->nr_frames));
 	if (counts->nr_inferred)
-		log_info(
-			"           %s of them by the role of functions whose symbols are stripped",
-			grouped(counts->nr_inferred, a));
+		log_info("           %s of them by the role or bounds of stripped functions",
+			 grouped(counts->nr_inferred, a));
 	if (counts->nr_stripped)
 		log_info("           %s without a name are grouped by thread or exported function; "
 			 "debug symbols of the JDK and libc name them",
@@ -296,6 +325,7 @@ void summary_print(const struct recorded *r, const char *path, u64 size_bytes)
 		log_warn("%s frames differ between the agent and HotSpot's tables, in a name or "
 			 "line",
 			 grouped(now.name_conflicts, a));
+	print_unnamed(r->cut->profile);
 	if (counts->reserved_bytes)
 		log_info("reserved   %s bytes of JVMs and threads are left out of the leaks; "
 			 "--reserved keeps them",
