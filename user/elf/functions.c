@@ -82,7 +82,8 @@ bool bounds_each(const struct elf *e, bounds_visit *visit, void *arg)
 	struct cfi cfi = { .base = input.base, .size = input.size };
 	bool is_complete = true;
 	for (size_t i = 0; i < input.nr; i++)
-		is_complete &= !cfi_read(&cfi, &input.sections[i]);
+		if (!input.sections[i].is_debug_frame) /* Go's has pieces of functions */
+			is_complete &= !cfi_read(&cfi, &input.sections[i]);
 	is_complete &= cfi.fdes.nr && !cfi.nr_malformed;
 	for (size_t i = 0; i < cfi.fdes.nr && goes_on; i++)
 		goes_on =

@@ -64,9 +64,9 @@ void eh_starts_each(const struct elf *e, eh_start_visit *visit, void *arg);
 typedef bool bounds_visit(void *arg, u64 start, u64 end);
 
 /*
- * Visits the functions of .eh_frame and .debug_frame in the order of the file; x86-64 only. A part
- * that the compiler moved away from its function, and .plt as a whole, have an entry of their own.
- * Returns false if there are none, or if some are damaged or left out.
+ * Visits the functions of .eh_frame in the order of the file; x86-64 only. A part that the compiler
+ * moved away from its function, and .plt as a whole, have an entry of their own. Returns false if
+ * there are none, or if some are damaged or left out.
  */
 bool bounds_each(const struct elf *e, bounds_visit *visit, void *arg);
 
