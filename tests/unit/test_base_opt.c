@@ -11,7 +11,7 @@
 struct fields {
 	bool quiet, verbose;
 	int freq;
-	const char *output, *text;
+	const char *output, *text, *url;
 	double seconds;
 	struct opt_list names;
 	struct opt_pairs pairs;
@@ -25,6 +25,7 @@ static int parse(struct fields *f, int argc, char **argv)
 		{ 'F', "freq", OPT_INT, &f->freq, "HZ", "" },
 		{ 'o', "output", OPT_STRING, &f->output, "FILE", "" },
 		{ 0, "text", OPT_TEXT, &f->text, "TEXT", "" },
+		{ 0, "url", OPT_MAYBE, &f->url, "URL", "" },
 		{ 0, "seconds", OPT_DOUBLE, &f->seconds, "SEC", "" },
 		{ 'n', "name", OPT_LIST, &f->names, "NAME", "" },
 		{ 'a', "first", OPT_PAIRS, &f->pairs, "X", "" },
@@ -50,6 +51,17 @@ static void values_are_read_joined_and_separate(void **state)
 	assert_int_equal(PARSE(&f, "--freq", "-7", "-qv"), 4);
 	assert_int_equal(f.freq, -7);
 	assert_true(f.quiet && f.verbose);
+}
+
+static void a_value_that_may_be_missing_follows_an_equals_sign(void **state)
+{
+	struct fields f = { 0 };
+
+	assert_int_equal(PARSE(&f, "--url", "rest"), 2);
+	assert_string_equal(f.url, "");
+	assert_int_equal(PARSE(&f, "--url=x", "rest"), 2);
+	assert_string_equal(f.url, "x");
+	assert_int_equal(PARSE(&f, "--url="), -EINVAL);
 }
 
 static void a_text_may_be_empty(void **state)
@@ -123,6 +135,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_are_read_joined_and_separate),
+		cmocka_unit_test(a_value_that_may_be_missing_follows_an_equals_sign),
 		cmocka_unit_test(a_text_may_be_empty),
 		cmocka_unit_test(a_list_keeps_all_its_values_in_order),
 		cmocka_unit_test(pairs_keep_the_order_of_several_options),

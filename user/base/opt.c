@@ -50,7 +50,7 @@ static int set(const struct opt *opt, const char *word, const char *value)
 	char *end;
 
 	/* An unset shell variable, say: it would select nothing, or everything. */
-	if (value && !*value && opt->type != OPT_TEXT)
+	if (value && !*value && opt->type != OPT_TEXT && opt->type != OPT_MAYBE)
 		return complain(word, "the value is empty");
 	errno = 0;
 	switch (opt->type) {
@@ -59,6 +59,7 @@ static int set(const struct opt *opt, const char *word, const char *value)
 		return 0;
 	case OPT_STRING:
 	case OPT_TEXT:
+	case OPT_MAYBE:
 		*(const char **)opt->field = value;
 		return 0;
 	case OPT_LIST:
@@ -117,8 +118,10 @@ static int parse_long(const struct table *t, int left, char **argv)
 		return complain_unknown(t, argv[0]);
 	if (opt->type == OPT_BOOL)
 		return equals ? complain(argv[0], "takes no value") : set(opt, argv[0], NULL) ?: 1;
-	if (equals)
-		return set(opt, argv[0], equals + 1) ?: 1;
+	if (equals && !equals[1] && opt->type == OPT_MAYBE)
+		return complain(argv[0], "the value is empty");
+	if (equals || opt->type == OPT_MAYBE)
+		return set(opt, argv[0], equals ? equals + 1 : "") ?: 1;
 	if (left < 2)
 		return complain(argv[0], "needs a value");
 	return set(opt, argv[0], argv[1]) ?: 2;
@@ -179,8 +182,13 @@ static int left_column(const struct opt *o, char *left, size_t size)
 	if (o->short_name)
 		snprintf(short_part, sizeof(short_part), "-%c%c", o->short_name,
 			 o->long_name ? ',' : ' ');
-	return snprintf(left, size, "  %s %s%s%s%s", short_part, o->long_name ? "--" : "",
-			o->long_name ? o->long_name : "", o->arg ? " " : "", o->arg ? o->arg : "");
+	bool is_maybe = o->type == OPT_MAYBE;
+	return snprintf(left, size, "  %s %s%s%s%s%s", short_part, o->long_name ? "--" : "",
+			o->long_name ? o->long_name : "",
+			is_maybe ? "[="
+			: o->arg ? " "
+				 : "",
+			o->arg ? o->arg : "", is_maybe ? "]" : "");
 }
 
 void opt_help(const struct opt *opts, size_t nr_opts)

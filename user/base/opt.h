@@ -12,6 +12,7 @@ enum opt_type {
 	OPT_INT,    /* int *: a decimal number, whole argument */
 	OPT_STRING, /* const char **: points into argv */
 	OPT_TEXT,   /* const char **: as OPT_STRING, but the value may be empty */
+	OPT_MAYBE,  /* const char **: as OPT_STRING after "=", otherwise "" */
 	OPT_DOUBLE, /* double *: a decimal number of any sign */
 	OPT_LIST,   /* struct opt_list *: the value is added; the option may be repeated */
 	OPT_PAIRS,  /* struct opt_pairs *: the same for several options, whose order matters */
