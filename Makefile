@@ -22,7 +22,7 @@ DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev li
 SUITES    := $(DEPS_MORE) tmux musl-tools chromium nodejs npm protobuf-compiler \
 	     libjemalloc2 libtcmalloc-minimal4|libtcmalloc-minimal4t64 hey slowhttptest \
 	     clojure libcheshire-clojure tomcat10-user qemu-system-x86 cpio \
-	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go linux-perf nats-server \
+	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go linux-perf nats-server debuginfod \
 	     podman runc catatonit
 
 JAVA_HOME ?= $(dir $(patsubst %/,%,$(dir $(realpath $(shell command -v javac)))))

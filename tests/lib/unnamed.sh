@@ -47,5 +47,5 @@ by_build_id() {
 
 # stacks_of FILE: prints the different stacks of a collapsed file that end in the library, from main on.
 stacks_of() {
-	sed -nE 's/^.*;(main;hot_[^ ]*) [0-9]+$/\1/p; s/^.*;(main;hot_.*\] function at 0x[0-9a-f]+) [0-9]+$/\1/p' "$1" | sort -u
+	sed -nE 's/^.*;(main;hot_[^; ]*;(hidden|other|\[libhot[^;]*)) [0-9]+$/\1/p' "$1" | sort -u
 }

@@ -531,6 +531,11 @@ struct agents *node_agents(struct node *n)
 	return n->agents;
 }
 
+const char *node_unnamed_build(const struct node *n, size_t i)
+{
+	return symbolizer_unnamed_build(n->symbolizer, i);
+}
+
 struct workers *node_workers(struct node *n)
 {
 	return n->workers;

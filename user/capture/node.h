@@ -88,6 +88,9 @@ struct agents *node_agents(struct node *n);
 /* The workers that parse files; NULL if they could not be started. */
 struct workers *node_workers(struct node *n);
 
+/* As symbolizer_unnamed_build: build ids of files that lack symbols. */
+const char *node_unnamed_build(const struct node *n, size_t i);
+
 /* Whether a process lies within the bounds of the node. It may leave them at any time. */
 bool node_holds(const struct node *n, pid_t pid);
 

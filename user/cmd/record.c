@@ -227,9 +227,30 @@ static u64 duration_ns(const struct record *r)
 	return (u64)(r->o.duration_s * 1e9);
 }
 
-/* Names and changes the stacks as the options say. */
-static int change(const struct record *r, struct profile *p)
+#define SYMBOLS_WAIT_NS (5 * NS_PER_SEC)
+
+/* Asks servers for the symbols of files that came up without some. */
+static void want_symbols(struct record *r)
 {
+	struct late_symbols *l = &r->o.late;
+	const char *build_id;
+
+	if (!l->debuginfod)
+		return;
+	while ((build_id = node_unnamed_build(r->node, l->nr_wanted))) {
+		late_symbols_want(l, build_id);
+		l->nr_wanted++;
+	}
+	debuginfod_step(l->debuginfod);
+}
+
+/* Names and changes the stacks as the options say. */
+static int change(struct record *r, struct profile *p)
+{
+	r->o.late.quiet = r->o.quiet;
+	if (r->o.late.debuginfod)
+		late_symbols_give(&r->o.late, p, node_workers(r->node),
+				  r->o.loop ? 0 : SYMBOLS_WAIT_NS);
 	profile_name_frames(p, r->o.raw_names ? NAMES_RAW : NAMES_SHOWN);
 	stack_options_filter(&r->o.stacks, p);
 	int err = transforming_apply(&r->o.transforms, r->o.format, p);
@@ -338,6 +359,7 @@ static void run(struct record *r)
 		if (fds[2].revents)
 			node_woken(r->node);
 		node_tick(r->node);
+		want_symbols(r);
 		cut_in_time(r, limit_ns);
 		write_parts(r);
 		if (live && time_mono_ns() - shown_ns >= LIVE_EVERY_NS) {
@@ -368,7 +390,7 @@ static int start_recording(struct record *r)
 		.agent_path = r->o.agent_path,
 		.lines = r->o.lines,
 		.signatures = r->o.signatures,
-		.addresses = r->o.raw_names,
+		.addresses = r->o.raw_names || r->o.late.debuginfod,
 		.measure = r->o.measure,
 		.times_programs = events_may_be_declined(&r->o.events),
 		.keeps_output_rights = output_needs_rights(name, r->o.force),
@@ -436,7 +458,8 @@ static void open_page(struct record *r, const char *path, int written_err)
 /* Writes the profile and prints the summary; returns the exit status. */
 static int finish(struct record *r)
 {
-	const struct recorded recorded = { r->node, r->recording, r->cut };
+	const struct recorded recorded = { r->node, r->recording, r->cut, r->o.format,
+					   r->o.late.debuginfod != NULL };
 	struct profile *p = r->cut->profile;
 	auto_free char *path = NULL;
 	u64 size_bytes = 0;
@@ -474,7 +497,8 @@ static int start_opener(struct record *r)
 /* The last file of --loop; returns the exit status. */
 static int finish_parts(struct record *r)
 {
-	const struct recorded recorded = { r->node, r->recording, r->cut };
+	const struct recorded recorded = { r->node, r->recording, r->cut, r->o.format,
+					   r->o.late.debuginfod != NULL };
 
 	write_parts(r);
 	return r->nr_failed || (r->o.agent == AGENT_ALWAYS && summary_refused(&recorded))
@@ -485,7 +509,8 @@ static int finish_parts(struct record *r)
 /* Returns the exit status. */
 static int record(struct record *r)
 {
-	if (check_place() || try_output(r) || check_pids(r) || start_opener(r) || start(r))
+	if (check_place() || try_output(r) || check_pids(r) || start_opener(r) ||
+	    late_symbols_start(&r->o.late) || start(r))
 		return EXIT_FAILED;
 	run(r);
 	let_signals_kill(r);

@@ -146,6 +146,7 @@ static void add_output(opt_table *t, struct record_options *o)
 		{ 0, "per-thread", OPT_BOOL, &o->by_thread, NULL, "add a level for each thread" },
 		{ 0, "threads", OPT_BOOL, &o->by_thread, NULL, NULL },
 		RAW_NAMES_OPT(&o->raw_names),
+		DEBUGINFOD_OPT(&o->late),
 		TRANSFORM_OPT(&o->transform_words),
 		STACK_OPTS(&o->stacks),
 		{ 0, "lines", OPT_BOOL, &o->lines, NULL,
@@ -624,6 +625,7 @@ void record_options_fini(struct record_options *o)
 	if (o->thread)
 		regfree(&o->thread_regex);
 	stack_options_fini(&o->stacks);
+	late_symbols_fini(&o->late);
 	vec_fini(&o->transform_words);
 	transforms_fini(&o->transforms);
 	events_fini(&o->events);

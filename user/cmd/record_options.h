@@ -8,6 +8,7 @@
 #include "capture/events/events.h"
 #include "capture/samples/levels.h"
 #include "capture/targets/targets.h"
+#include "cmd/late_symbols.h"
 #include "cmd/stack_options.h"
 #include "export/export.h"
 #include "jvm/agent/agents.h"
@@ -31,6 +32,7 @@ struct record_options {
 	bool by_thread, timeline;
 	struct opt_list selected[NR_TARGET_KINDS], excluded, transform_words;
 	struct stack_options stacks;
+	struct late_symbols late;
 	const char *loop;
 	int keep;
 	bool jvms, ttsp, live, collect, reserved, own, kernel_only;

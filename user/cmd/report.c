@@ -16,7 +16,10 @@
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/str.h"
+#include "base/time.h"
+#include "capture/parsers.h"
 #include "cmd/cmd.h"
+#include "cmd/late_symbols.h"
 #include "cmd/profile_file.h"
 #include "cmd/progress_line.h"
 #include "cmd/stack_options.h"
@@ -37,7 +40,8 @@ enum {
 struct options {
 	const char *output, *format, *title, *event, *split, *source_path;
 	int top; /* methods to print; 0: no list, TOP_UNSET: not given */
-	bool tree, lines, signatures, raw_names, force, quiet, help;
+	bool tree, lines, signatures, raw_names, symbolize, force, quiet, help;
+	struct late_symbols late;
 	struct stack_options stacks;
 	struct opt_list transform_words;
 	struct transforms transforms;
@@ -293,7 +297,27 @@ static int add_sources(struct profile *p, const char *folders)
 	return err;
 }
 
-static int report(const struct options *o, char **inputs, size_t nr_inputs)
+#define SYMBOLS_WAIT_NS (600 * NS_PER_SEC)
+
+/* Names functions that had no symbols where they were recorded. */
+static int symbolize(struct options *o, struct profile *p)
+{
+	struct workers *workers = NULL;
+
+	if (!o->symbolize && !o->late.folders.nr && !o->late.urls)
+		return 0;
+	if (late_symbols_start(&o->late))
+		return -EINVAL;
+	if (parsers_new(&workers))
+		log_debug("debug files are read without a deadline");
+	progress_line_end();
+	o->late.quiet = o->quiet;
+	late_symbols_give(&o->late, p, workers, SYMBOLS_WAIT_NS);
+	workers_free(workers);
+	return 0;
+}
+
+static int report(struct options *o, char **inputs, size_t nr_inputs)
 {
 	const struct format *f = o->output ? profile_file_format(o->format, o->output) : NULL;
 	if ((o->output && !f) || stack_options_check(&o->stacks, f))
@@ -307,6 +331,8 @@ static int report(const struct options *o, char **inputs, size_t nr_inputs)
 	for (size_t i = 0; i < nr_inputs; i++)
 		if (profile_file_read(inputs[i], p))
 			return STATUS_FAILED;
+	if (symbolize(o, p))
+		return STATUS_USAGE;
 	profile_name_frames(p, o->raw_names ? NAMES_RAW : NAMES_SHOWN);
 	if (o->event && choose_event(p, o->event))
 		return STATUS_USAGE;
@@ -366,6 +392,11 @@ static int parse_and_report(struct options *o, int argc, char **argv)
 		  "show this event first; NAME/UNIT if the name is not unique" },
 		OPT_GROUP_OF("Stacks and names"),
 		RAW_NAMES_OPT(&o->raw_names),
+		{ 0, "symbolize", OPT_BOOL, &o->symbolize, NULL,
+		  "name functions without symbols by debug files of this machine" },
+		{ 0, "debug-dir", OPT_LIST, &o->late.folders, "DIR",
+		  "the same, and search DIR first; may be repeated" },
+		DEBUGINFOD_OPT(&o->late),
 		{ 0, "split", OPT_STRING, &o->split, "BY",
 		  "add a level: process, thread, container, .. or tier" },
 		TRANSFORM_OPT(&o->transform_words),
@@ -402,6 +433,7 @@ int report_main(int argc, char **argv)
 	int status = parse_and_report(&o, argc, argv);
 
 	vec_fini(&o.transform_words);
+	late_symbols_fini(&o.late);
 	stack_options_fini(&o.stacks);
 	transforms_fini(&o.transforms);
 	progress_line_end();

@@ -254,9 +254,21 @@ static void print_attach(const struct sample_counts *counts, u64 nr_samples)
 			 kept == 1 ? "is" : "are");
 }
 
-/* The files whose functions have no names, and how much of the profile has such functions. */
-static void print_unnamed(const struct profile *p)
+/* The command that would name them. */
+static void print_remedy(const struct recorded *r, const char *path)
 {
+	if (r->has_servers)
+		return;
+	if (r->format->has_view && strcmp(path, "-"))
+		log_info("           sysflame report %s --debuginfod -o %s", path, path);
+	else
+		log_info("           sysflame record --debuginfod fetches their symbols");
+}
+
+/* The files whose functions have no names, and how much of the profile has such functions. */
+static void print_unnamed(const struct recorded *r, const char *path)
+{
+	const struct profile *p = r->cut->profile;
 	u64 whole = p->types.nr ? profile_total(p, 0) : 0;
 	unnamed_files files = { 0 };
 	u32 nr = 0, nr_more = 0;
@@ -278,6 +290,8 @@ static void print_unnamed(const struct profile *p)
 	}
 	if (nr_more)
 		log_info("           and of %u more file%s", nr_more, plural(nr_more));
+	if (nr)
+		print_remedy(r, path);
 	unnamed_files_fini(&files);
 }
 
@@ -325,7 +339,7 @@ void summary_print(const struct recorded *r, const char *path, u64 size_bytes)
 		log_warn("%s frames differ between the agent and HotSpot's tables, in a name or "
 			 "line",
 			 grouped(now.name_conflicts, a));
-	print_unnamed(r->cut->profile);
+	print_unnamed(r, path);
 	if (counts->reserved_bytes)
 		log_info("reserved   %s bytes of JVMs and threads are left out of the leaks; "
 			 "--reserved keeps them",

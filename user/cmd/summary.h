@@ -14,6 +14,8 @@ struct recorded {
 	struct node *node;
 	const struct recording *recording;
 	const struct cut *cut; /* its only one */
+	const struct format *format;
+	bool has_servers; /* debuginfod was asked for symbols */
 };
 
 /* The live line: rewritten in place, then removed. */

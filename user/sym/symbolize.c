@@ -3,6 +3,7 @@
 #include "sym/symbolize.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,11 @@ static void plumbing_drop(const struct frames *all, size_t first, frame_list *fr
 #define KERNEL_FRAMES_BYTES (128ul * KERNEL_FRAMES_MAX)
 #define CROSS_CHECK_EVERY   16 /* frames of compiled code */
 #define INLINE_FRAMES_MAX   64
+#define UNNAMED_BUILDS_MAX  1024
+
+struct build_hex {
+	char digits[BUILD_ID_HEX_MAX + 1];
+};
 
 struct symbolizer {
 	struct frames *frames;
@@ -82,6 +88,8 @@ struct symbolizer {
 	u32 nr_without_line_now; /* the same */
 	VEC(bool) named, inferred, stripped; /* by frame */
 	VEC(enum agent_part) agent_parts;
+	VEC(struct build_hex) unnamed_builds;
+	struct dict is_unnamed_build; /* by hash of the build id */
 };
 
 struct symbolizer *symbolizer_new(struct frames *frames, struct jvm_registry *jvms,
@@ -118,6 +126,8 @@ void symbolizer_free(struct symbolizer *s)
 	vec_fini(&s->inferred);
 	vec_fini(&s->stripped);
 	vec_fini(&s->agent_parts);
+	vec_fini(&s->unnamed_builds);
+	dict_fini(&s->is_unnamed_build);
 	free(s);
 }
 
@@ -173,6 +183,29 @@ static frame_id cached_kernel(struct symbolizer *s, u64 pc)
 	return frame ? (frame_id)(*frame - 1) : name_kernel(s, pc);
 }
 
+static void note_unnamed(struct symbolizer *s, const struct native_name *name)
+{
+	struct build_hex hex = { "" };
+	u64 hash = hash_keyed((const char *)name->build_id, name->build_id_len);
+
+	/* Files with symbols have code without names, too, between their functions. */
+	if (name->is_passing || name->unnamed.kind == UNNAMED_RANGE ||
+	    s->unnamed_builds.nr == UNNAMED_BUILDS_MAX)
+		return;
+	u64 *is_known = dict_add(&s->is_unnamed_build, hash);
+	if (*is_known)
+		return;
+	*is_known = 1;
+	for (size_t i = 0; i < name->build_id_len; i++)
+		snprintf(hex.digits + 2 * i, 3, "%02x", name->build_id[i]);
+	vec_push(&s->unnamed_builds, hex);
+}
+
+const char *symbolizer_unnamed_build(const struct symbolizer *s, size_t i)
+{
+	return i < s->unnamed_builds.nr ? s->unnamed_builds.at[i].digits : NULL;
+}
+
 static frame_id intern_unnamed(struct symbolizer *s, enum frame_kind kind,
 			       const struct native_name *name)
 {
@@ -181,6 +214,8 @@ static frame_id intern_unnamed(struct symbolizer *s, enum frame_kind kind,
 	/* Code of unknown functions becomes one frame, which cannot be named later. */
 	bool is_address = s->keeps_addresses && name->unnamed.kind == UNNAMED_RANGE;
 
+	if (name->build_id_len)
+		note_unnamed(s, name);
 	unnamed_name(&text, name->module, is_address ? &address : &name->unnamed);
 	module_with_build(&module, name->module, name->build_id, name->build_id_len);
 	return intern(s, kind, text.at, module.at, false);

@@ -156,6 +156,12 @@ enum agent_part {
 };
 enum agent_part symbolizer_agent_part(const struct symbolizer *s, frame_id frame);
 
+/*
+ * The build ids, in hexadecimal digits, of files of which a function got no name; in the order in
+ * which they were seen. NULL beyond the last.
+ */
+const char *symbolizer_unnamed_build(const struct symbolizer *s, size_t i);
+
 /* Why kernel frames have no names; NULL if they have. */
 const char *symbolizer_kernel_error(const struct symbolizer *s);
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The options --debug-dir and --debuginfod: symbols for functions that had none where they were
+ * recorded, from folders and servers.
+ */
+#pragma once
+
+#include "base/opt.h"
+#include "profile/profile.h"
+#include "sym/debuginfod.h"
+#include "worker/workers.h"
+
+struct late_symbols {
+	/* As given. */
+	struct opt_list folders;
+	const char *urls; /* NULL: not given, "": without servers */
+	bool quiet;       /* shows no progress */
+	/* Made by late_symbols_start. */
+	char *cache; /* elfutils' folder of this user */
+	struct debuginfod *debuginfod;
+	size_t nr_wanted;
+};
+
+#define DEBUGINFOD_OPT(late)                                               \
+	{                                                                  \
+		0, "debuginfod", OPT_MAYBE, &(late)->urls, "URL",          \
+			"fetch symbols from this server (DEBUGINFOD_URLS)" \
+	}
+
+/*
+ * Starts the process that asks servers, if there are some: those of --debuginfod, or of
+ * DEBUGINFOD_URLS. Logs errors. Call it before rights are dropped.
+ */
+int late_symbols_start(struct late_symbols *l);
+
+/* Asks for a debug file, unless it is in the cache; takes what has arrived. Does not wait. */
+void late_symbols_want(struct late_symbols *l, const char *build_id);
+
+/*
+ * Names the functions of the profile: by files of the folders, then by those of servers, for which
+ * it waits at most so long. Logs which files have no symbols, and why, unless it may not wait.
+ */
+void late_symbols_give(struct late_symbols *l, struct profile *p, struct workers *workers,
+		       u64 max_wait_ns);
+void late_symbols_fini(struct late_symbols *l);
