@@ -61,8 +61,8 @@ protos     := $(patsubst %.proto,%.pb-c,$(notdir $(wildcard $(proto_dirs:%=%/*.p
 vpath %.proto $(proto_dirs)
 user_objs  := $(user_srcs:%.c=$(O)/%.o) $(protos:%=$(O)/gen/%.o)
 agent_objs := $(patsubst %.c,$(O)/%.o,$(wildcard jvmmap/*.c))
-assets     := $(wildcard user/export/writers/page/*)
-ui         := $(wildcard user/web/ui/*)
+assets     := $(wildcard user/ui/page/*)
+ui         := $(wildcard user/ui/daemon/*)
 skeletons  := $(O)/gen/node.skel.h $(O)/gen/recording.skel.h $(O)/gen/skipped.skel.h
 generated  := $(skeletons) $(O)/gen/core_type_names.h $(O)/gen/page.h $(O)/gen/ui.h $(protos:%=$(O)/gen/%.h)
 
@@ -120,14 +120,14 @@ $(O)/gen/core_type_names.h: $(skeletons)
 	$(Q)test -s $@
 
 # The page's script and style as C strings, with the hashes that its security policy names.
-$(O)/gen/page.h: user/export/writers/embed $(assets)
+$(O)/gen/page.h: user/ui/embed-page $(assets)
 	$(call say,EMBED,$@)
-	$(Q)mkdir -p $(@D) && user/export/writers/embed $(assets) > $@
+	$(Q)mkdir -p $(@D) && user/ui/embed-page $(assets) > $@
 
 # The files of the daemon's user interface.
-$(O)/gen/ui.h: user/web/embed-ui $(ui)
+$(O)/gen/ui.h: user/ui/embed-daemon $(ui)
 	$(call say,EMBED,$@)
-	$(Q)mkdir -p $(@D) && user/web/embed-ui $(ui) > $@
+	$(Q)mkdir -p $(@D) && user/ui/embed-daemon $(ui) > $@
 
 $(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h &: %.proto
 	$(call say,PROTO,$(O)/gen/$*.pb-c.c)

@@ -168,7 +168,7 @@ function pageScript(files, tail) {
 		port1 = {};
 		port2 = { postMessage: () => setImmediate(() => this.port1.onmessage()) };
 	} });
-	const texts = files.map((f) => fs.readFileSync(path.join(root, `user/export/writers/page/${f}.js`), 'utf8'));
+	const texts = files.map((f) => fs.readFileSync(path.join(root, `user/ui/page/${f}.js`), 'utf8'));
 	vm.runInContext(`${texts.join('\n')}\n${tail}`, context);
 	return context;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes the interactive flame graph: the page from user/export/writers/page with the profile as
+ * Writes the interactive flame graph: the page from user/ui/page with the profile as
  * one block of text that is never executed. Only this block and the escaped title come from the
  * profile. Everything else is constant, and the page's security policy names its hashes.
  * Part of export/writers/writer.h.

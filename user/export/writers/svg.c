@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes the flame graph as a static picture: without scripts, with a text on every box, in the
- * colours of the page (user/export/writers/page/page.css). A comparison has the colours from less
+ * colours of the page (user/ui/page/page.css). A comparison has the colours from less
  * to more. Siblings too narrow to draw become one grey box that says so.
  * Part of export/writers/writer.h.
  */
