@@ -61,7 +61,7 @@ protos     := $(patsubst %.proto,%.pb-c,$(notdir $(wildcard $(proto_dirs:%=%/*.p
 vpath %.proto $(proto_dirs)
 user_objs  := $(user_srcs:%.c=$(O)/%.o) $(protos:%=$(O)/gen/%.o)
 agent_objs := $(patsubst %.c,$(O)/%.o,$(wildcard jvmmap/*.c))
-assets     := $(wildcard user/ui/page/*)
+assets     := $(wildcard user/ui/page/*.* user/ui/page/*/*.*)
 ui         := $(wildcard user/ui/daemon/*)
 skeletons  := $(O)/gen/node.skel.h $(O)/gen/recording.skel.h $(O)/gen/skipped.skel.h
 generated  := $(skeletons) $(O)/gen/core_type_names.h $(O)/gen/page.h $(O)/gen/ui.h $(protos:%=$(O)/gen/%.h)

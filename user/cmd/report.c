@@ -227,7 +227,7 @@ static int profile_split_check(const struct profile *p, const char *by, struct s
 }
 
 /*
- * Splits stacks by a label, like "Split by" of the page (user/ui/page/split.js). Adds
+ * Splits stacks by a label, like "Split by" of the page (user/ui/page/stacks/split.js). Adds
  * a level below the root: the value of the label dimension `by` ("process", "thread", ..), or for
  * "tier" the kind of the leaf frame. Sums stay the same. Returns -EINVAL and a sentence in `why`
  * if the profile has no such dimension.

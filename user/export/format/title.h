@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The title of a profile. user/ui/page/facts.js has the same rules. */
+/* The title of a profile. user/ui/page/panels/facts.js has the same rules. */
 #pragma once
 
 #include "base/str.h"
