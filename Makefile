@@ -111,7 +111,7 @@ $(skeletons): $(O)/gen/%.skel.h:
 	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen object $(O)/$*.bpf.o $^ && \
 	  $(BPFTOOL) gen skeleton $(O)/$*.bpf.o name $*_skel > $@
 
-# The names of the types in both objects, for capture/kernel/kernel_types.c. After ___ a name has a flavor.
+# The names of the types in both objects, for capture/programs/kernel_types.c. After ___ a name has a flavor.
 $(O)/gen/core_type_names.h: $(skeletons)
 	$(call say,TYPES,$@)
 	$(Q)for o in node recording skipped; do $(BPFTOOL) btf dump file $(O)/$$o.bpf.o format raw; done | \

@@ -13,7 +13,7 @@
 
 #include "abi.h"
 #include "base/types.h"
-#include "capture/kernel/load.h"
+#include "capture/programs/load.h"
 #include "filter_abi.h"
 #include "hotspot_abi.h"
 #include "knobs.h"

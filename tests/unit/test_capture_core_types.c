@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/types.h"
-#include "capture/kernel/kernel_types.h"
+#include "capture/programs/kernel_types.h"
 
 struct types {
 	struct btf *kernel, *reduced;

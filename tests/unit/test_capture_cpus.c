@@ -13,9 +13,9 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "capture/kernel/cpulist.h"
-#include "capture/kernel/cpus.c"
-#include "capture/kernel/cpus.h"
 #include "capture/kernel/sideband.h"
+#include "capture/programs/cpus.c"
+#include "capture/programs/cpus.h"
 
 /* Counts instead of attaching, which takes a loaded program. */
 static int nr_attached;

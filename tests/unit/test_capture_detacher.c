@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "capture/kernel/detacher.h"
+#include "capture/programs/detacher.h"
 
 #define LINKS 500
 

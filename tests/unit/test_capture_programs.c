@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "capture/kernel/load.h"
-#include "capture/kernel/node_programs.h"
-#include "capture/kernel/programs.h"
+#include "capture/programs/load.h"
+#include "capture/programs/node_programs.h"
+#include "capture/programs/programs.h"
 
 static void a_program_that_no_event_chose_cannot_be_attached(void **state)
 {

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "abi.h"
-#include "capture/kernel/node_programs.h"
 #include "capture/kernel/privilege.h"
 #include "capture/kernel/receiver.h"
+#include "capture/programs/node_programs.h"
 
 #define FORKS 997 /* each makes two records of some 64 bytes: many times the ring */
 

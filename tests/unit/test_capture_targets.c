@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "capture/kernel/programs.h"
+#include "capture/programs/programs.h"
 #include "capture/targets/targets.h"
 
 /* Fills maps that do not exist, and checks the message on standard error. */

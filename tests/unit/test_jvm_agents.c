@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
-#include "capture/kernel/node_programs.h"
+#include "capture/programs/node_programs.h"
 #include "java.h"
 #include "jvm/agent/agents.h"
 #include "jvm/attach/inject.h"

@@ -13,10 +13,10 @@
 #include "base/str.h"
 #include "capture/events/events.h"
 #include "capture/events/sources.h"
-#include "capture/kernel/cpus.h"
-#include "capture/kernel/node_programs.h"
 #include "capture/kernel/privilege.h"
-#include "capture/kernel/programs.h"
+#include "capture/programs/cpus.h"
+#include "capture/programs/node_programs.h"
+#include "capture/programs/programs.h"
 #include "proc/rights.h"
 #include "sym/kernel.h"
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/types.h"
-#include "capture/kernel/node_programs.h"
+#include "capture/programs/node_programs.h"
 #include "sym/symbolize.h"
 #include "worker/workers.h"
 

@@ -3,12 +3,12 @@
 #pragma once
 
 #include "capture/kernel/cpulist.h"
-#include "capture/kernel/node_programs.h"
 #include "capture/kernel/priority.h"
 #include "capture/kernel/receiver.h"
 #include "capture/kernel/sideband.h"
 #include "capture/memory_limit.h"
 #include "capture/node.h"
+#include "capture/programs/node_programs.h"
 #include "capture/samples/inbox.h"
 #include "capture/unwind/unwinding.h"
 #include "proc/cgroup.h"

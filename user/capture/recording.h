@@ -7,7 +7,7 @@
 #pragma once
 
 #include "capture/events/events.h"
-#include "capture/kernel/programs.h"
+#include "capture/programs/programs.h"
 #include "capture/samples/sink.h"
 #include "capture/targets/targets.h"
 #include "jvm/agent/agents.h"

@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "capture/kernel/kernel_types.h"
+#include "capture/programs/kernel_types.h"
 #include "jvm/attach/helper.h"
 #include "proc/open_request.h"
 #include "proc/rights.h"

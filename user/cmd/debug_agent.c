@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/time.h"
-#include "capture/kernel/node_programs.h"
+#include "capture/programs/node_programs.h"
 #include "cmd/cmd.h"
 #include "jvm/agent/agents.h"
 #include "jvm/agent/agents_debug.h"

@@ -17,7 +17,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "capture/features.h"
-#include "capture/kernel/node_programs.h"
+#include "capture/programs/node_programs.h"
 #include "capture/rights.h"
 #include "cmd/cmd.h"
 #include "jvm/agent/agents.h"

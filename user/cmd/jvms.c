@@ -18,7 +18,7 @@
 #include "base/opt.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "capture/kernel/node_programs.h"
+#include "capture/programs/node_programs.h"
 #include "cmd/cmd.h"
 #include "export/writers/amount.h"
 #include "jvm/attach/inject.h"

@@ -12,8 +12,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "capture/events/event_kind.h"
-#include "capture/kernel/cpus.h"
 #include "capture/kernel/privilege.h"
+#include "capture/programs/cpus.h"
 
 /* Smaller periods would keep a CPU busy with samples alone. */
 #define FAST_PERIOD_MIN 10000

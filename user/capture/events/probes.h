@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/vec.h"
-#include "capture/kernel/detacher.h"
+#include "capture/programs/detacher.h"
 #include "proc/process.h"
 #include "sym/places.h"
 

@@ -7,8 +7,8 @@
 #include "capture/events/events.h"
 #include "capture/events/monitorwaits.h"
 #include "capture/events/probes.h"
-#include "capture/kernel/other_programs.h"
-#include "capture/kernel/programs.h"
+#include "capture/programs/other_programs.h"
+#include "capture/programs/programs.h"
 #include "jvm/agent/agents.h"
 #include "sym/symbolize.h"
 

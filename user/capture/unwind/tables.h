@@ -7,7 +7,7 @@
 #pragma once
 
 #include "abi.h"
-#include "capture/kernel/node_programs.h"
+#include "capture/programs/node_programs.h"
 #include "hotspot_abi.h"
 #include "proc/mapping.h"
 #include "proc/status.h"

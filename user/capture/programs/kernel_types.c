@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Features of the running kernel. */
-#include "capture/kernel/kernel_types.h"
+#include "capture/programs/kernel_types.h"
 
 #include <bpf/btf.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/types.h"
-#include "capture/kernel/programs.h"
+#include "capture/programs/programs.h"
 
 static struct btf *cached;
 

@@ -6,7 +6,7 @@
 
 #include "base/types.h"
 #include "capture/kernel/cpulist.h"
-#include "capture/kernel/programs.h"
+#include "capture/programs/programs.h"
 
 struct cpus;
 

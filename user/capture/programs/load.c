@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loading BPF programs: the part common to those of the node and of a recording. */
-#include "capture/kernel/load.h"
+#include "capture/programs/load.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -13,8 +13,8 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/log.h"
-#include "capture/kernel/kernel_types.h"
 #include "capture/kernel/privilege.h"
+#include "capture/programs/kernel_types.h"
 
 /* libbpf's callback has no argument for it. */
 static _Thread_local struct load_refusal *watched;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The BPF programs of a recording: loading, attaching, reading. */
-#include "capture/kernel/programs.h"
+#include "capture/programs/programs.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -19,9 +19,9 @@
 #include "base/signals.h"
 #include "base/time.h"
 #include "base/types.h"
-#include "capture/kernel/kernel_types.h"
-#include "capture/kernel/load.h"
 #include "capture/kernel/privilege.h"
+#include "capture/programs/kernel_types.h"
+#include "capture/programs/load.h"
 #include "knobs.h"
 #include "proc/rights.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Detaches probes in threads of its own. */
-#include "capture/kernel/detacher.h"
+#include "capture/programs/detacher.h"
 
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/signals.h"
 #include "base/vec.h"
-#include "capture/kernel/programs.h"
+#include "capture/programs/programs.h"
 
 #define THREADS_MAX 64
 #define STACK_BYTES (256u << 10)

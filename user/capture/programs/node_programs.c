@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The BPF programs of the node, and what reads memory and facts with them. */
-#include "capture/kernel/node_programs.h"
+#include "capture/programs/node_programs.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -13,10 +13,10 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/log.h"
-#include "capture/kernel/kernel_types.h"
-#include "capture/kernel/load.h"
 #include "capture/kernel/privilege.h"
-#include "capture/kernel/programs.h"
+#include "capture/programs/kernel_types.h"
+#include "capture/programs/load.h"
+#include "capture/programs/programs.h"
 #include "jvm/attach/readiness.h"
 #include "proc/mem.h"
 #include "proc/rights.h"

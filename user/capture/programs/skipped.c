@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Takes the samples for which the kernel did not run the recording's program. Part of
- * capture/kernel/other_programs.h.
+ * capture/programs/other_programs.h.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -15,9 +15,9 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/signals.h"
-#include "capture/kernel/kernel_types.h"
-#include "capture/kernel/other_programs.h"
-#include "capture/kernel/programs.h"
+#include "capture/programs/kernel_types.h"
+#include "capture/programs/other_programs.h"
+#include "capture/programs/programs.h"
 
 #include "skipped.skel.h" /* needs the types above */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sampling perf event on every online CPU. */
-#include "capture/kernel/cpus.h"
+#include "capture/programs/cpus.h"
 
 #include <bpf/libbpf.h>
 #include <dirent.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BPF programs of other processes. */
-#include "capture/kernel/other_programs.h"
+#include "capture/programs/other_programs.h"
 
 #include <bpf/bpf.h>
 #include <dirent.h>
