@@ -7,7 +7,7 @@
 
 #include "capture/events/event_kind.h"
 #include "capture/events/events.h"
-#include "capture/events/kernel_text.h"
+#include "capture/stacks/kernel_text.h"
 #include "elf/instruction.h"
 #include "sym/places.h"
 

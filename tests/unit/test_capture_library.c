@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
-#include "capture/events/library.h"
+#include "capture/probes/library.h"
 
 static void a_library_is_called_by_its_name_with_or_without_version(void **state)
 {

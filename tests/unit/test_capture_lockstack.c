@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/events/lockstack.h"
+#include "capture/stacks/lockstack.h"
 
 #define AQS "java.util.concurrent.locks.AbstractQueuedSynchronizer"
 

@@ -11,7 +11,7 @@
 
 #include "base/auto.h"
 #include "base/types.h"
-#include "capture/events/probe_files.h"
+#include "capture/probes/probe_files.h"
 
 #define FILES 40
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "abi.h"
-#include "capture/events/reserved.h"
+#include "capture/stacks/reserved.h"
 
 #define HEAP_ADDR 0x700000000
 

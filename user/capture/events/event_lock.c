@@ -12,7 +12,7 @@
 #include "base/time.h"
 #include "capture/events/event_kind.h"
 #include "capture/events/javaprobes.h"
-#include "capture/events/lockstack.h"
+#include "capture/stacks/lockstack.h"
 #include "capture/unwind/sample_stack.h"
 
 static const struct java_probe probes[] = {

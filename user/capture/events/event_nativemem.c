@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/events/event_kind.h"
-#include "capture/events/reserved.h"
+#include "capture/stacks/reserved.h"
 #include "capture/unwind/sample_stack.h"
 
 struct allocator_call {

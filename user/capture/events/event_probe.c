@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "capture/events/event_kind.h"
-#include "capture/events/library.h"
+#include "capture/probes/library.h"
 #include "capture/targets/targets.h"
 #include "proc/rights.h"
 #include "sym/places.h"

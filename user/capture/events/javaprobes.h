@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "capture/events/probes.h"
 #include "capture/events/sources.h"
+#include "capture/probes/probes.h"
 
 /*
  * A function, and the BPF program of bpf/java.bpf.c that takes a sample there. Without a program

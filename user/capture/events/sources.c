@@ -14,11 +14,11 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/events/event_kind.h"
-#include "capture/events/kernel_text.h"
 #include "capture/kernel/privilege.h"
 #include "capture/programs/cpus.h"
 #include "capture/programs/detacher.h"
 #include "capture/programs/other_programs.h"
+#include "capture/stacks/kernel_text.h"
 #include "capture/unwind/sample_stack.h"
 
 /* The part of the ring for each CPU: for events at a steady rate, and for those in bursts. */

@@ -6,7 +6,7 @@
 
 #include "capture/events/events.h"
 #include "capture/events/monitorwaits.h"
-#include "capture/events/probes.h"
+#include "capture/probes/probes.h"
 #include "capture/programs/other_programs.h"
 #include "capture/programs/programs.h"
 #include "jvm/agent/agents.h"

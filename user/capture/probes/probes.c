@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Uprobes in the files that recorded processes map. */
-#include "capture/events/probes.h"
+#include "capture/probes/probes.h"
 
-#include "capture/events/probe_files.h"
+#include "capture/probes/probe_files.h"
 
 /* The probes of one process; of all of them if every process is recorded. */
 struct holder {

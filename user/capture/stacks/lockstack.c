@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recognises by its stack the lock that a Java thread waits for. */
-#include "capture/events/lockstack.h"
+#include "capture/stacks/lockstack.h"
 
 #include <string.h>
 

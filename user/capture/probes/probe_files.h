@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The files that may get the probes of an event, and the places of the probes in them. Workers
- * search each file once. Part of capture/events/probes.h.
+ * search each file once. Part of capture/probes/probes.h.
  */
 #pragma once
 
-#include "capture/events/probes.h"
+#include "capture/probes/probes.h"
 
 struct probe_files;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Address ranges of the kernel. */
-#include "capture/events/kernel_text.h"
+#include "capture/stacks/kernel_text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files that may get an event's probes. */
-#include "capture/events/probe_files.h"
+#include "capture/probes/probe_files.h"
 
 #include <errno.h>
 #include <sys/stat.h>

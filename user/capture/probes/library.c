@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the file that a user means by the name of a library or program. */
-#include "capture/events/library.h"
+#include "capture/probes/library.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Distinguishes memory that JVMs and threads reserve for themselves from memory of the program. */
-#include "capture/events/reserved.h"
+#include "capture/stacks/reserved.h"
 
 #include <ctype.h>
 #include <string.h>
