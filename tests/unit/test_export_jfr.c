@@ -12,7 +12,7 @@
 #include "export/interchange/jfr.h"
 #include "export/read.h"
 #include "export/writers/jfr_parts.h"
-#include "profile/java_signature.h"
+#include "profile/frames/java_signature.h"
 
 #define NR_PROFILES 30
 

@@ -2,7 +2,7 @@
 /* Interned frames. */
 #include <stdio.h>
 
-#include "profile/frame.h"
+#include "profile/frames/frame.h"
 #include "test.h"
 
 static frame_id add(struct frames *all, u32 i)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/java_name.h"
+#include "profile/frames/java_name.h"
 #include "profile/names.h"
 
 static void is_shown(const char *name, const char *wanted)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/time.h"
-#include "profile/regex.h"
+#include "profile/frames/regex.h"
 
 /* A single text may be searched once per character, each time almost up to the limit. */
 static void replacing_in_a_single_text_ends_with_the_time(void **state)

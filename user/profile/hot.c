@@ -2,7 +2,7 @@
 /* Lists the methods of a profile by cost. Part of profile/tree.h. */
 #include <string.h>
 
-#include "profile/method.h"
+#include "profile/frames/method.h"
 #include "profile/tree.h"
 
 /* The sums of one name. */

@@ -8,10 +8,10 @@
 #include "base/auto.h"
 #include "base/dict.h"
 #include "base/vec.h"
-#include "profile/java_form.h"
-#include "profile/java_name.h"
-#include "profile/java_signature.h"
-#include "profile/method.h"
+#include "profile/frames/java_form.h"
+#include "profile/frames/java_name.h"
+#include "profile/frames/java_signature.h"
+#include "profile/frames/method.h"
 
 /* The new frame of an old one. */
 struct renamed {

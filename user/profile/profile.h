@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "base/types.h"
 #include "base/vec.h"
-#include "profile/frame.h"
+#include "profile/frames/frame.h"
 #include "profile/labels.h"
 
 /* The role of a value type in a comparison (profile/diff.h). */

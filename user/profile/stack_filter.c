@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/dict.h"
 #include "profile/count.h"
-#include "profile/java_signature.h"
+#include "profile/frames/java_signature.h"
 
 enum {
 	INCLUDED = 1,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "profile/pattern.h"
+#include "profile/frames/pattern.h"
 
 #define WORD_MAX 2000 /* bytes of a pattern; the page limits characters */
 

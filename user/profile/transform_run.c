@@ -12,9 +12,9 @@
 #include "base/dict.h"
 #include "base/time.h"
 #include "base/vec.h"
-#include "profile/frame.h"
-#include "profile/method.h"
-#include "profile/pattern.h"
+#include "profile/frames/frame.h"
+#include "profile/frames/method.h"
+#include "profile/frames/pattern.h"
 #include "profile/transform.h"
 
 #define FRAME_NONE UINT32_MAX

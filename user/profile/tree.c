@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/dict.h"
-#include "profile/method.h"
+#include "profile/frames/method.h"
 
 /* The state of tree_make. */
 struct making {

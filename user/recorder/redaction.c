@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
-#include "profile/pattern.h"
+#include "profile/frames/pattern.h"
 
 #define PATTERN_MAX 256
 #define SEARCH_NS   (200 * NS_PER_MS) /* for all names of a profile */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that must not leave the recorder: those in which a pattern matches (profile/pattern.h) are
- * replaced as a whole by "[redacted]". What cannot be decided in time is replaced, too.
+ * Names that must not leave the recorder: those in which a pattern matches
+ * (profile/frames/pattern.h) are replaced as a whole by "[redacted]". What cannot be decided in
+ * time is replaced, too.
  */
 #pragma once
 

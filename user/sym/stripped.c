@@ -7,7 +7,7 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "jvm/process/vm_thread.h"
-#include "profile/method.h"
+#include "profile/frames/method.h"
 #include "profile/unnamed.h"
 
 /* Consecutive frames of one library. */

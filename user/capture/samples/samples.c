@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "capture/kernel/task.h"
 #include "jvm/hotspot/regions.h"
-#include "profile/method.h"
+#include "profile/frames/method.h"
 #include "sym/stripped.h"
 
 #define AGENT_LAG_NS      (500 * NS_PER_MS) /* events arrive up to 45 ms late */

@@ -13,7 +13,7 @@
 #include "export/format/meta.h"
 #include "export/format/section.h"
 #include "export/format/varint.h"
-#include "profile/frame.h"
+#include "profile/frames/frame.h"
 
 /* The frames of a profile with their numbers in the format. */
 struct listed_frame {

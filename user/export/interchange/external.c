@@ -10,8 +10,8 @@
 #include "base/str.h"
 #include "export/format/section.h"
 #include "export/format/varint.h"
-#include "profile/java_form.h"
-#include "profile/method.h"
+#include "profile/frames/java_form.h"
+#include "profile/frames/method.h"
 
 static bool ends_with(const char *text, const char *end)
 {

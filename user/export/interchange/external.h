@@ -87,7 +87,7 @@ char *name_from_offset(const char *module, const u64 *offset);
 /*
  * Whether a name is a Java method as async-profiler writes it, "java/lang/Thread.run"; most formats
  * do not mark such frames. Also "App$$Lambda/0x00007f00.run", "App$$Lambda.0x00007f00.run" and the
- * names of perf maps (profile/java_form.h).
+ * names of perf maps (profile/frames/java_form.h).
  */
 bool name_is_java(const char *text, size_t len);
 

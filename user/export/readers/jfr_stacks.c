@@ -6,7 +6,7 @@
 
 #include "export/interchange/jfr.h"
 #include "export/readers/jfr_chunk.h"
-#include "profile/java_signature.h"
+#include "profile/frames/java_signature.h"
 
 #define NAMES_MAX_BYTES (256u << 20) /* a few bytes of a hostile file can name much */
 

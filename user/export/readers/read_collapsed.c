@@ -20,7 +20,7 @@
 #include "export/format/varint.h"
 #include "export/interchange/external.h"
 #include "export/readers/line_reader.h"
-#include "profile/java_form.h"
+#include "profile/frames/java_form.h"
 
 #define PLACE_EVERY 4
 

@@ -20,7 +20,7 @@
 #include "export/interchange/external.h"
 #include "export/readers/line_reader.h"
 #include "export/readers/perf_heading.h"
-#include "profile/java_form.h"
+#include "profile/frames/java_form.h"
 
 /* Mappings that `perf script --show-mmap-events` prints. */
 struct perf_mapping {

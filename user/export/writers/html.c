@@ -18,7 +18,7 @@
 #include "export/writers/markup.h"
 #include "export/writers/writer.h"
 #include "profile/diff.h"
-#include "profile/method.h"
+#include "profile/frames/method.h"
 
 /* Pages differ in the parts that they have. */
 enum page_parts {

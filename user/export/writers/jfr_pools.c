@@ -8,8 +8,8 @@
 #include "export/interchange/jfr.h"
 #include "export/writers/jfr_parts.h"
 #include "export/writers/jfr_words.h"
-#include "profile/java_signature.h"
-#include "profile/method.h"
+#include "profile/frames/java_signature.h"
+#include "profile/frames/method.h"
 
 /* Readers take a method without a descriptor for damaged. */
 #define NO_DESCRIPTOR "()V"

@@ -17,7 +17,7 @@
 #include "export/interchange/tags.h"
 #include "export/writers/writer.h"
 #include "profile/diff.h"
-#include "profile/method.h"
+#include "profile/frames/method.h"
 
 #include "pprof.pb-c.h"
 

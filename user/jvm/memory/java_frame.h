@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "base/types.h"
-#include "profile/frame.h"
+#include "profile/frames/frame.h"
 
 /*
  * All texts are clean UTF-8 and belong to a pool. They are never NULL, but "" if unknown. A frame

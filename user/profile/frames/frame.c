@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Interned frames. */
-#include "profile/frame.h"
+#include "profile/frames/frame.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A method: a frame without its tier. */
-#include "profile/method.h"
+#include "profile/frames/method.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* A method: a frame without its tier. It is the name, the module, and whether it is Java. */
 #pragma once
 
-#include "profile/frame.h"
+#include "profile/frames/frame.h"
 
 bool frame_kind_is_java(enum frame_kind kind);
 

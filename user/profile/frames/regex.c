@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JavaScript's regular expressions, matched by PCRE2. */
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include "profile/regex.h"
+#include "profile/frames/regex.h"
 
 #include <errno.h>
 #include <pcre2.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of transforms. */
-#include "profile/pattern.h"
+#include "profile/frames/pattern.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "profile/frame.h"
+#include "profile/frames/frame.h"
 
 /*
  * The length of a simple class such as "[a-zA-Z0-9_x\d]", none of whose members is ';'. 0 for

@@ -86,7 +86,7 @@ size_t frames_bytes(const struct frames *all);
 void frames_keep_lines(struct frames *all);
 bool frames_keeps_lines(const struct frames *all);
 
-/* Whoever names Java methods adds their signatures (profile/java_signature.h). */
+/* Whoever names Java methods adds their signatures (profile/frames/java_signature.h). */
 void frames_keep_signatures(struct frames *all);
 bool frames_keeps_signatures(const struct frames *all);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes names of Java methods readable. */
-#include "profile/java_name.h"
+#include "profile/frames/java_name.h"
 
 #include <string.h>
 
-#include "profile/java_form.h"
+#include "profile/frames/java_form.h"
 
 #define ADDRESS_DIGITS 8 /* minimum number of digits in the address of a hidden class */
 

@@ -2,7 +2,7 @@
 /* A pattern of a transform: text, a regular expression between slashes, or kinds of frames. */
 #pragma once
 
-#include "profile/regex.h"
+#include "profile/frames/regex.h"
 
 struct pattern {
 	const char *text; /* "" if it is an expression */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signatures of Java methods. */
-#include "profile/java_signature.h"
+#include "profile/frames/java_signature.h"
 
 #include <string.h>
 

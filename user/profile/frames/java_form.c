@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recognises names of Java methods as perf maps write them. */
-#include "profile/java_form.h"
+#include "profile/frames/java_form.h"
 
 #include <string.h>
 
