@@ -52,8 +52,8 @@ AGENT_LINK = -shared -Wl,-z,now,-z,$(if $(for_arm64),norelro,relro),-z,noexecsta
 
 # libbpf's linker must see a map's definition before any extern use of it.
 bpf_first  := bpf/ring.bpf.c bpf/node/tables.bpf.c
-bpf_other  := bpf/skipped.bpf.c
-bpf_srcs   := $(bpf_first) bpf/maps.bpf.c $(filter-out $(bpf_first) bpf/maps.bpf.c $(bpf_other),$(wildcard bpf/*.bpf.c bpf/unwind/*.bpf.c))
+bpf_other  := bpf/events/skipped.bpf.c
+bpf_srcs   := $(bpf_first) bpf/maps.bpf.c $(filter-out $(bpf_first) bpf/maps.bpf.c $(bpf_other),$(wildcard bpf/*.bpf.c bpf/events/*.bpf.c bpf/unwind/*.bpf.c))
 node_srcs  := $(bpf_first) $(filter-out $(bpf_first),$(wildcard bpf/node/*.bpf.c))
 user_srcs  := $(wildcard user/*/*.c user/*/*/*.c)
 proto_dirs := user/export/interchange user/fleet/wire user/push
@@ -105,7 +105,7 @@ $(O)/%.bpf.o: %.bpf.c | $(tools)
 $(O)/gen/node.skel.h: $(node_srcs:%.bpf.c=$(O)/%.bpf.o)
 $(O)/gen/recording.skel.h: $(bpf_srcs:%.bpf.c=$(O)/%.bpf.o)
 # The recording's programs and one more, so that both have the same variables.
-$(O)/gen/skipped.skel.h: $(bpf_srcs:%.bpf.c=$(O)/%.bpf.o) $(O)/bpf/skipped.bpf.o
+$(O)/gen/skipped.skel.h: $(bpf_srcs:%.bpf.c=$(O)/%.bpf.o) $(O)/bpf/events/skipped.bpf.o
 $(skeletons): $(O)/gen/%.skel.h:
 	$(call say,SKEL,$@)
 	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen object $(O)/$*.bpf.o $^ && \

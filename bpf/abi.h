@@ -211,7 +211,7 @@ _Static_assert(sizeof(struct freed_record) == 24, "freed_record is part of the r
 
 /* Sampled memory that is not freed yet, and its sample. */
 struct memory_key {
-	__u64 addr; /* or an object's number, see bpf/live_allocs.h */
+	__u64 addr; /* or an object's number, see bpf/events/live_allocs.h */
 	__u64 pid;
 };
 

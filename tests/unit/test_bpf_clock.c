@@ -24,7 +24,7 @@ static u32 bpf_get_smp_processor_id(void)
 	return 0;
 }
 
-#include "clock.h"
+#include "events/clock.h"
 
 /* How many samples were skipped before the clock's timer, which is due at `due_ns`, expires. */
 static u64 expire(struct event_runs *runs, struct perf_event *clock, u64 due_ns)

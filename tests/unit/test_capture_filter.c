@@ -47,7 +47,7 @@ static long bpf_probe_read_user_str(char *out, u32 size, const void *from)
 	return bpf_probe_read_kernel_str(out, size, from);
 }
 
-#include "../filter.bpf.c"
+#include "../events/filter.bpf.c"
 
 #include "base/near.h"
 #include "capture/events/event_filter.h"

@@ -2,7 +2,7 @@
 /*
  * Filters on the arguments of tracepoints, in the kernel's language
  * (Documentation/trace/events.rst): `prev_prio < 100 && next_comm ~ "java*"`. The BPF program of
- * the tracepoint evaluates them (bpf/filter.bpf.c).
+ * the tracepoint evaluates them (bpf/events/filter.bpf.c).
  */
 #pragma once
 

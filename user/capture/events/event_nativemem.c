@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nativemem: memory allocated outside the Java heap. Every file that defines malloc gets probes on
- * all its allocating functions. bpf/nativemem.bpf.c decides which calls count.
+ * all its allocating functions. bpf/events/nativemem.bpf.c decides which calls count.
  * Part of capture/events/event_kind.h.
  */
 #include <errno.h>

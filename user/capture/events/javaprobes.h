@@ -8,8 +8,8 @@
 #include "capture/probes/probes.h"
 
 /*
- * A function, and the BPF program of bpf/java.bpf.c that takes a sample there. Without a program
- * stacks show its calls, which requires its symbol.
+ * A function, and the BPF program of bpf/events/java.bpf.c that takes a sample there. Without a
+ * program stacks show its calls, which requires its symbol.
  */
 struct java_probe {
 	const char *function;

@@ -464,7 +464,7 @@ bool sources_is_live_only(const struct sources *s, const struct event *event, u6
 	return event->kind->is_held && event->kind->is_held(s->options, age_ns);
 }
 
-/* As bpf/offcpu.bpf.c decides while there are not too many waits. */
+/* As bpf/events/offcpu.bpf.c decides while there are not too many waits. */
 static bool is_sampled(u64 waited_ns, u64 min_ns)
 {
 	return min_ns && waited_ns && drand48() * (double)min_ns < (double)waited_ns;

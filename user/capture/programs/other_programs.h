@@ -38,8 +38,9 @@ void other_programs_since(const other_program_list *before, other_program_list *
 
 /*
  * skipped.c: takes the samples for which the kernel did not run the recording's program, because
- * another BPF program was running on the CPU (bpf/skipped.bpf.c). It is a program of its own: the
- * kernel needs as long to verify it as all others of a recording together, and few nodes need it.
+ * another BPF program was running on the CPU (bpf/events/skipped.bpf.c). It is a program of its
+ * own: the kernel needs as long to verify it as all others of a recording together, and few nodes
+ * need it.
  */
 struct programs;
 struct skipped;

@@ -121,8 +121,8 @@ int programs_attach_program(struct programs *bpf, const struct programs_uprobe *
 void programs_use_hierarchies(struct programs *bpf, u32 mask);
 
 /*
- * Calls `visit` for sampled memory that is not freed (bpf/live_allocs.h), with its process and
- * sample. Deletes the entries for which it returns true.
+ * Calls `visit` for sampled memory that is not freed (bpf/events/live_allocs.h), with its process
+ * and sample. Deletes the entries for which it returns true.
  */
 typedef bool (*programs_live_fn)(pid_t pid, u32 tid, u64 sample_ns, void *ctx);
 int programs_each_live(struct programs *bpf, programs_live_fn visit, void *ctx);

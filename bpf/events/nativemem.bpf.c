@@ -14,7 +14,7 @@
  */
 #include "unwind/unwind.h"
 
-#include "live_allocs.h"
+#include "events/live_allocs.h"
 #include "sampling.h"
 #include "target.h"
 #include "window.h"

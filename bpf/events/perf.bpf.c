@@ -2,7 +2,7 @@
 /* Perf events, hardware and software. The cookie is the event's number. */
 #include "unwind/unwind.h"
 
-#include "clock.h"
+#include "events/clock.h"
 
 /*
  * The index in struct pt_regs (uapi/asm/ptrace.h). Not a field, because its width changes in Linux

@@ -5,7 +5,7 @@
  */
 #include "unwind/unwind.h"
 
-#include "live_allocs.h"
+#include "events/live_allocs.h"
 #include "maps.h"
 #include "records.h"
 #include "sampling.h"

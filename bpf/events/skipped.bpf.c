@@ -7,7 +7,7 @@
  */
 #include "unwind/unwind.h"
 
-#include "clock.h"
+#include "events/clock.h"
 
 /* The perf event's number in the recording; ABI_EVENTS if it is not one of our clocks. */
 static __always_inline u32 event_of(struct perf_event *clock)

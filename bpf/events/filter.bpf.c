@@ -3,7 +3,7 @@
  * Filters on the arguments of tracepoints. The kernel's own filters apply to perf events. A program
  * on a tracepoint runs before them, so it has to evaluate the filter itself.
  */
-#include "filter.h"
+#include "events/filter.h"
 
 #include "filter_abi.h"
 #include "maps.h"

@@ -5,7 +5,7 @@
  */
 #include "unwind/unwind.h"
 
-#include "filter.h"
+#include "events/filter.h"
 #include "target.h"
 
 /* Whether this hit is a sample. Hits of all wanted processes are counted together, per CPU. */
