@@ -184,7 +184,7 @@ static bool end_step(struct recording *r, u64 waited_ns)
 		recording_take_unwalked(r, true);
 		return true;
 	case ENDING_NAMES:
-		if (r->samples.unnamed_samples.samples.nr && waited_ns < NAMES_NS)
+		if (r->samples.waiting.list.nr && waited_ns < NAMES_NS)
 			return false;
 		finish(r);
 		return true;

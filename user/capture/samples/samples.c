@@ -20,13 +20,21 @@
 #define ATTACH_GROUP      "[sysflame attach]"
 #define STACK_PRIME       0x100000001b3ull /* of FNV-1a; a stack that is found is compared */
 
+static void forget(struct unnamed_sample *u)
+{
+	vec_fini(&u->frames);
+	vec_fini(&u->unnamed);
+}
+
 void samples_fini(struct samples *s)
 {
-	unnamed_samples_fini(&s->unnamed_samples);
+	vec_each(u, &s->waiting.list)
+		forget(u);
+	vec_fini(&s->waiting.list);
+	s->waiting.bytes = 0;
 	live_allocs_fini(&s->live_allocs);
 	monitorwaits_fini(&s->monitorwaits);
-	vec_fini(&s->current.frames);
-	vec_fini(&s->current.unnamed);
+	forget(&s->current);
 	vec_fini(&s->user);
 	vec_each(k, &s->sinks)
 		sink_free(*k);
@@ -45,7 +53,7 @@ void samples_mark_frames(const struct samples *s, bool *is_used)
 {
 	vec_each(k, &s->sinks)
 		sink_each(*k, mark_cut, is_used);
-	vec_each(u, &s->unnamed_samples.samples)
+	vec_each(u, &s->waiting.list)
 		vec_each(frame, &u->frames)
 			is_used[*frame] = true;
 }
@@ -415,6 +423,21 @@ static bool may_wait(const struct samples *s, const struct process *p, u64 time_
 	}
 }
 
+static size_t bytes_of(const struct unnamed_sample *u)
+{
+	return sizeof(*u) + u->frames.cap * sizeof(u->frames.at[0]) +
+	       u->unnamed.cap * sizeof(u->unnamed.at[0]);
+}
+
+/* Takes over the lists of `sample` and leaves empty ones. */
+static void put_aside(struct samples *s, struct unnamed_sample *sample)
+{
+	vec_push(&s->waiting.list, *sample);
+	s->waiting.bytes += bytes_of(sample);
+	sample->frames = (frame_list){ 0 };
+	sample->unnamed = (unnamed_list){ 0 };
+}
+
 void samples_take(struct samples *s, struct process *p, const struct event *event,
 		  const struct sample *sample, u32 stop)
 {
@@ -436,18 +459,17 @@ void samples_take(struct samples *s, struct process *p, const struct event *even
 				  sample->time_ns);
 	symbolize(s->symbolizer, p, &stack, &current->frames, &current->unnamed);
 	current->leaf_is_inexact = symbolizer_leaf_is_inexact(s->symbolizer);
-	if (s->unnamed_samples.bytes < UNNAMED_BYTES_MAX &&
+	if (s->waiting.bytes < UNNAMED_BYTES_MAX &&
 	    (is_early(s, p, sample) ||
 	     (current->unnamed.nr && may_wait(s, p, sample->time_ns, &current->unnamed))))
-		unnamed_samples_add(&s->unnamed_samples, current);
+		put_aside(s, current);
 	else
 		add_to_profiles(s, p, current);
 }
 
 /* Adds the sample to the profile if it has all names or no more are expected. */
-static bool retry(struct unnamed_sample *w, void *ctx)
+static bool retry(struct samples *s, struct unnamed_sample *w)
 {
-	struct samples *s = ctx;
 	struct process *p = samples_process(s, &w->head);
 	bool may_come = may_wait(s, p, w->head.time_ns, &w->unnamed);
 
@@ -463,17 +485,35 @@ static bool retry(struct unnamed_sample *w, void *ctx)
 	return true;
 }
 
-static bool give_up(struct unnamed_sample *w, void *ctx)
+static bool give_up(struct samples *s, struct unnamed_sample *w)
 {
-	struct samples *s = ctx;
-
 	add_to_profiles(s, samples_process(s, &w->head), w);
 	return true;
 }
 
+/* Calls is_done() for each waiting sample, in order of arrival; forgets those for which it is true.
+ */
+static void each_waiting(struct samples *s,
+			 bool (*is_done)(struct samples *s, struct unnamed_sample *u))
+{
+	size_t kept = 0, bytes = 0;
+
+	for (size_t i = 0; i < s->waiting.list.nr; i++) {
+		struct unnamed_sample *u = &s->waiting.list.at[i];
+		if (is_done(s, u)) {
+			forget(u);
+			continue;
+		}
+		bytes += bytes_of(u);
+		s->waiting.list.at[kept++] = *u;
+	}
+	s->waiting.list.nr = kept;
+	s->waiting.bytes = bytes;
+}
+
 void samples_retry(struct samples *s)
 {
-	unnamed_samples_retry(&s->unnamed_samples, retry, s);
+	each_waiting(s, retry);
 }
 
 static bool report_live(pid_t pid, u32 tid, u64 sample_ns, void *held)
@@ -517,7 +557,7 @@ u64 samples_oldest_ns(const struct samples *s)
 {
 	u64 oldest_ns = TIME_NEVER;
 
-	vec_each(u, &s->unnamed_samples.samples)
+	vec_each(u, &s->waiting.list)
 		if (u->head.time_ns < oldest_ns)
 			oldest_ns = u->head.time_ns;
 	return oldest_ns;
@@ -525,7 +565,7 @@ u64 samples_oldest_ns(const struct samples *s)
 
 void samples_finish(struct samples *s, u64 ended_ns)
 {
-	unnamed_samples_retry(&s->unnamed_samples, give_up, s);
+	each_waiting(s, give_up);
 	if (held_cut(s) && ask_what_lives(s))
 		live_allocs_release(&s->live_allocs, ended_ns, held_cut(s));
 }

@@ -6,19 +6,38 @@
  */
 #pragma once
 
+#include "abi.h"
 #include "base/time.h"
 #include "capture/events/events.h"
 #include "capture/events/sources.h"
 #include "capture/samples/live_allocs.h"
 #include "capture/samples/raw_stack.h"
 #include "capture/samples/sink.h"
-#include "capture/samples/unnamed_samples.h"
+#include "proc/process.h"
+#include "sym/symbolize.h"
 
 /*
  * An attach and the replay of its code take at most this long. Samples wait this long for an
  * agent's names.
  */
 #define AGENT_PENDING_NS (3 * NS_PER_SEC)
+
+/*
+ * A sample that lacks names which an agent may report a moment later. All other frames are named at
+ * once, because the contents of a JVM's memory change.
+ */
+struct unnamed_sample {
+	struct sample head;
+	char comm[PROCESS_COMM_LEN]; /* of the process: it may execute another program meanwhile */
+	u64 program_ns;              /* the same */
+	const struct event *event;
+	struct sample_weight weight;
+	u32 stop;             /* see quality_stop */
+	bool leaf_is_inexact; /* see symbolizer_leaf_is_inexact */
+	bool is_approximate;  /* see raw_stack_is_approximate */
+	frame_list frames;    /* with placeholders */
+	unnamed_list unnamed;
+};
 
 struct samples {
 	/* Set by the recording, which owns them. */
@@ -34,7 +53,10 @@ struct samples {
 
 	struct live_allocs live_allocs; /* for the only cut of the only sink */
 	struct monitorwaits monitorwaits;
-	struct unnamed_samples unnamed_samples;
+	struct {
+		VEC(struct unnamed_sample) list; /* in order of arrival */
+		size_t bytes;                    /* taken by their lists */
+	} waiting;
 	struct unnamed_sample current; /* its lists are used again for each sample */
 	raw_frames user;               /* of the current sample */
 };
