@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "capture/kernel/task.h"
 #include "capture/recording_state.h"
+#include "capture/samples/raw_stack.h"
 #include "capture/samples/samples.h"
 #include "capture/samples/unwalked_samples.h"
 
