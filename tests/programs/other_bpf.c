@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -Wl,--no-as-needed -lbpf */
 /*
- * A process under whom the kernel runs no program of a perf event for much of the time:
+ * A process under whom the kernel runs no program of a perf event for much of the time. It ends
+ * after CPU_SECONDS of CPU time, and prints its CPU time in ms.
  *
  * - maps: it changes a BPF map all the time, by the bpf() system call.
  * - tracepoint: a BPF program of its own on task:task_rename takes some 40 us of each call; the
  *   process spends as much in own_work.
  * - churn: as tracepoint, but it attaches and detaches the program some 100 times a second.
- * - pinned: as tracepoint, but only a link in bpffs holds the program, and a second pin, of the
- *   program, if its path is given. Both are removed at the end.
+ * - pinned: as tracepoint, but only the link LINK_PATH in bpffs holds the program, and also
+ *   PROGRAM_PATH if it is given. Both are removed at the end.
  * - multi: as pinned, with a kretprobe_multi link to the system call that renames.
- *
- * It ends after that much CPU time and prints it in ms.
- *
  * - syscalls: two BPF programs of its own count the system calls of all processes by name while the
  *   command runs. Its status is the command's.
  *

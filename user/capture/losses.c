@@ -9,9 +9,9 @@
 
 struct reason {
 	const char *key;
-	u32 stat;        /* the counter of all events together, with the sentence */
-	bool takes_ring; /* a larger ring helps as well */
-	bool is_missed;  /* no program ran for them; the counter has the remedy */
+	u32 stat;        /* the counter of all events together; it has the sentence */
+	bool takes_ring; /* a larger ring is a remedy, besides fewer samples */
+	bool is_missed;  /* our program did not run: the remedy is that of the counter */
 };
 
 static const struct reason reasons[NR_EVENT_COUNTS] = {

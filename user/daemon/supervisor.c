@@ -61,11 +61,11 @@ struct supervisor {
 	const struct supervisor_options *o;
 	struct child children[NR_CHILDREN];
 	struct rendezvous *rendezvous; /* NULL: both children are ours */
-	pid_t left[LEFT_MAX];          /* killed, but they have not ended; 0: none */
-	bool is_full;                  /* and no recorder is started until one of them ends */
+	pid_t left[LEFT_MAX]; /* recorders that were killed, but have not ended; 0: a free place */
+	bool is_full;         /* `left` has no free place: no recorder is started until one ends */
 	struct pulse *pulse;
 	struct silence silence;
-	u64 looked_ns; /* for a silence */
+	u64 looked_ns; /* when the recorder's silence was last judged */
 	struct excluded_list *excluded;
 	int signal_fd;
 	u64 connected_ns;

@@ -137,6 +137,8 @@ bool field_text(struct request *q, const json_t *o, const char *name, size_t max
 bool field_u64(struct request *q, const json_t *o, const char *name, u64 min, u64 max, u64 *out);
 bool field_bool(struct request *q, const json_t *o, const char *name, bool *out);
 
-/* Refuses fields that are not in the list, which ends in NULL: a typing error has no effect else.
+/*
+ * Refuses fields that are not in the list, which ends in NULL. Otherwise a misspelt field would be
+ * ignored without a message.
  */
 bool fields_are_known(struct request *q, const json_t *o, const char *const *names);
