@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "cmd/page_opener.h"
+#include "cmd/record/page_opener.h"
 
 #define NOBODY "65534"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of `sysflame record`. */
-#include "cmd/record_options.h"
+#include "cmd/record/record_options.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,9 +17,9 @@
 #include "base/vec.h"
 #include "capture/parsers.h"
 #include "capture/targets/targets.h"
-#include "cmd/page_opener.h"
-#include "cmd/part_files.h"
 #include "cmd/profile_file.h"
+#include "cmd/record/page_opener.h"
+#include "cmd/record/part_files.h"
 #include "cmd/stack_options.h"
 #include "profile/names.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process whose threads are stopped to walk their stacks, and these stacks in print. */
-#include "cmd/stopped.h"
+#include "cmd/debug/stopped.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -24,12 +24,12 @@
 #include "capture/node.h"
 #include "capture/recording.h"
 #include "cmd/cmd.h"
-#include "cmd/page_opener.h"
-#include "cmd/part_files.h"
 #include "cmd/profile_file.h"
-#include "cmd/record_options.h"
+#include "cmd/record/page_opener.h"
+#include "cmd/record/part_files.h"
+#include "cmd/record/record_options.h"
+#include "cmd/record/summary.h"
 #include "cmd/stack_options.h"
-#include "cmd/summary.h"
 #include "profile/names.h"
 
 /* A command that is profiled from its first instruction: started, held, released. */

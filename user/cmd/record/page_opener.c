@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process that opens the page in a browser, as the user who called sudo. */
-#include "cmd/page_opener.h"
+#include "cmd/record/page_opener.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 
 #include "capture/node.h"
 #include "capture/recording.h"
-#include "cmd/record_options.h"
+#include "cmd/record/record_options.h"
 
 /* A recording that has ended. */
 struct recorded {

@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/opt.h"
 #include "cmd/cmd.h"
-#include "cmd/stopped.h"
+#include "cmd/debug/stopped.h"
 #include "proc/status.h"
 
 #define CODE_BYTES 16        /* an instruction has at most 15 */

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/opt.h"
 #include "cmd/cmd.h"
-#include "cmd/stopped.h"
+#include "cmd/debug/stopped.h"
 #include "proc/status.h"
 
 struct options {

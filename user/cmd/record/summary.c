@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a recording reports on standard error. */
-#include "cmd/summary.h"
+#include "cmd/record/summary.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of --loop and their names. */
-#include "cmd/part_files.h"
+#include "cmd/record/part_files.h"
 
 #include <errno.h>
 #include <stdlib.h>
