@@ -421,7 +421,11 @@ static void put_code(struct code *c)
 	}
 }
 
-/* The handler of all exceptions comes last: it gets those that the method does not catch. */
+/*
+ * Moves the table of exception handlers. The JVM takes the first handler that fits. Ours, which
+ * fits all exceptions, is therefore the last one: it gets those that the method itself does not
+ * catch.
+ */
 static void copy_handlers(struct code *c)
 {
 	struct editor *e = c->e;
@@ -443,7 +447,7 @@ static void copy_handlers(struct code *c)
 	}
 }
 
-/* The hooks at the begin get the line of the first instruction. */
+/* Moves line numbers. The hooks before the first instruction get the line of that instruction. */
 static void copy_lines(struct code *c)
 {
 	struct editor *e = c->e;
@@ -456,7 +460,10 @@ static void copy_lines(struct code *c)
 	}
 }
 
-/* Parameters are valid from the hooks on. */
+/*
+ * Moves the ranges in which local variables are valid. A range that begins with the method, as
+ * those of parameters do, also covers the hooks before its first instruction.
+ */
 static void copy_variables(struct code *c)
 {
 	struct editor *e = c->e;

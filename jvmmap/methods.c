@@ -458,7 +458,7 @@ static int keep_class(jvmtiEnv *env, jclass class, int is_question)
 	return is_kept;
 }
 
-/* Calls keep() for those of at most BATCH classes that must not change now. */
+/* Of `nr` classes, at most BATCH: calls keep() for each that has a running loop. */
 static jvmtiError keep_running(const jclass *classes, jint nr)
 {
 	jvmtiEnv *env = methods.env;
@@ -476,8 +476,8 @@ static jvmtiError keep_running(const jclass *classes, jint nr)
 }
 
 /*
- * Removes the classes that must not change now, and those of the same names in other loaders. Sets
- * `nr` to the number of the others.
+ * Removes the classes that have a running loop from the array, and the classes of the same names in
+ * other loaders. Sets *nr to the number of classes that are left.
  */
 static jvmtiError leave_out_running(jclass *classes, jint *nr)
 {
@@ -493,7 +493,7 @@ static jvmtiError leave_out_running(jclass *classes, jint *nr)
 	return err;
 }
 
-/* A batch that cannot change does not prevent the others. Returns the first error. */
+/* Changes all batches, also after one has failed. Returns the first error. */
 static jvmtiError retransform_all(const jclass *classes, jint nr)
 {
 	jvmtiError first = JVMTI_ERROR_NONE;

@@ -22,10 +22,11 @@
 
 enum wire_kind {
 	WIRE_STRING = 1, /* slot, bytes: modified UTF-8, as in class files */
-	WIRE_METHOD = 2, /* string slots of class ("Ljava/lang/Thread;"), name, signature: steps
-			  * from those of the previous method */
-	WIRE_LOAD = 3,   /* code was compiled: time; address, a step from the end of the previous
-			  * code; size; method slot, a step from the slot filled last */
+	WIRE_METHOD = 2, /* string slots of class ("Ljava/lang/Thread;"), name and signature, each
+			  * as its difference from that of the previous WIRE_METHOD */
+	WIRE_LOAD = 3,   /* code was compiled: time; address, as its difference from the end of the
+			  * previous code; size; method slot, as its difference from the slot that
+			  * was filled last */
 	WIRE_UNLOAD = 4, /* time, address */
 	WIRE_CODE = 5,   /* code of a stub: time, address and size as above, string slot */
 	WIRE_INLINE = 6, /* see below */

@@ -244,7 +244,10 @@ static void two_processes_share_the_rows_of_a_file(void **state)
 	end_child(b);
 }
 
-/* As in a container: its files are gone with its processes, and ours have the same paths. */
+/*
+ * A process of a container has ended: its files can no longer be opened, but this test's files have
+ * the same paths.
+ */
 static void a_file_out_of_reach_is_retried_with_the_next_process(void **state)
 {
 	union unwind_word *words = calloc(sizes.nr_words, sizeof(*words));

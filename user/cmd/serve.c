@@ -154,7 +154,8 @@ struct serve {
 	struct push_options push_options;
 	struct web_push push; /* nr 0: to nowhere */
 	struct opt_list label_words;
-	char labels[184], host[64]; /* with node=NAME, labels have 255 bytes */
+	/* The labels and " node=HOST" have at most 255 bytes together. */
+	char labels[184], host[64];
 	struct excluded_list excluded;
 };
 

@@ -274,11 +274,12 @@ static const int only_attach[] = {
 	SCMP_SYS(vfork),         SCMP_SYS(bind),     SCMP_SYS(listen),     SCMP_SYS(pidfd_getfd),
 };
 
-/* Clients of the network need these, too. The opener needs them for the sockets of runtimes. */
+/* For clients of the network, and for the opener, which asks container runtimes. */
 static const int only_network[] = { SCMP_SYS(socket), SCMP_SYS(connect) };
 
-/* Of all but the attach helper only the web process accepts connections. */
+/* Only the web process and the attach helper accept connections. */
 static const int only_web[] = { SCMP_SYS(accept), SCMP_SYS(accept4) };
+/* The web process and clients of the network may not act on other processes. */
 static const int not_web[] = { SCMP_SYS(kill), SCMP_SYS(pidfd_open), SCMP_SYS(process_vm_readv) };
 
 /* These attach BPF programs and events, which only the recorder does. */

@@ -161,7 +161,11 @@ static bool find_alike(const struct profile *before, const struct profile *after
 	return false;
 }
 
-/* Under any name and unit they come before the number of their samples, which has one name. */
+/*
+ * Whether the first types of both profiles count cycles in the same unit. They are compared then
+ * even if their names differ. Without this, find_common would pair the types that have equal names:
+ * the numbers of samples.
+ */
 static bool are_first_cycles(const struct profile *before, const struct profile *after,
 			     struct diff_types *out)
 {

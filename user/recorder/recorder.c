@@ -43,8 +43,8 @@ struct seen {
 
 struct jvm_list {
 	struct node *node;
-	u64 at_ns; /* of the last list */
-	VEC(struct seen) before, now;
+	u64 at_ns;                    /* when the last list was made */
+	VEC(struct seen) before, now; /* of the last list, and of the one that is being made */
 	VEC(struct control_jvm) jvms;
 };
 

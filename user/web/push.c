@@ -31,21 +31,21 @@ struct push {
 	int dir;
 	struct delivery all[RECEIVERS_MAX];
 	u32 nr, kinds;
-	u64 next;             /* the first minute of which nothing was spooled */
-	u64 seen_ns;          /* begin of the newest slice */
-	bool is_making;       /* a worker makes the requests of `next`, or they are being kept */
-	struct payload *made; /* its result; NULL if there is none */
-	size_t nr_taken;      /* bytes of it that are done */
-	u32 number;           /* of the next request in it */
-	u64 retry_ns;         /* CLOCK_MONOTONIC: no job before */
-	u64 looked_ns;        /* CLOCK_MONOTONIC of the last look for a minute */
-	u64 nr_bad_minutes;   /* of which no requests could be made */
-	u64 bad_ns;           /* CLOCK_MONOTONIC of the last one; 0: none */
-	u64 nr_late;          /* slices that came after their minute */
-	char why[256];        /* of the last one of these minutes; a phrase */
+	u64 next;       /* the first minute whose requests are not in the spool */
+	u64 seen_ns;    /* begin of the newest slice */
+	bool is_making; /* a worker makes the requests of minute `next`, or they go to the spool */
+	struct payload *made; /* the worker's result; NULL if there is none */
+	size_t nr_taken;      /* bytes of `made` that are in the spool */
+	u32 number;           /* of the next request in `made` */
+	u64 retry_ns;         /* CLOCK_MONOTONIC; no job is started before */
+	u64 looked_ns;        /* CLOCK_MONOTONIC, when a minute was last looked for */
+	u64 nr_bad_minutes;   /* minutes whose requests could not be made */
+	u64 bad_ns;           /* CLOCK_MONOTONIC of the last bad minute; 0: there was none */
+	u64 nr_late;          /* slices that came after their minute's requests were made */
+	char why[256];        /* why the last bad minute is one; a phrase */
 };
 
-/* In the last minutes; later ones are not logged. */
+/* Whether a minute was lost a short time ago. The next one is not logged then. */
 static bool loses_minutes(const struct push *p)
 {
 	return p->bad_ns && time_mono_ns() - p->bad_ns < DELIVERY_LOSS_NS;

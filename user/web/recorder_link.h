@@ -24,11 +24,11 @@ struct recorder_link {
 	bool is_up;    /* its version is ours and its limits are known */
 	bool is_other; /* its version is not ours */
 	bool has_node;
-	bool is_ending; /* it has announced its end: losses.why */
+	bool is_ending; /* the recorder has announced its end; losses.why has the reason */
 	struct recorder_losses losses;
-	u64 since_wall_ns; /* up or down since */
+	u64 since_wall_ns; /* when is_up last changed */
 	u64 heard_wall_ns, watched_wall_ns;
-	u64 cpu_ns; /* CPU time that it and those before it have reported */
+	u64 cpu_ns; /* CPU time that this recorder and earlier ones have reported */
 	struct control_caps caps;
 	struct control_node node;
 	VEC(struct control_event) events;

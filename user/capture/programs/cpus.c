@@ -28,8 +28,10 @@
 
 /* The samples of one event so far. */
 struct cpu_counts {
-	u64 nr, nr_missed; /* due; those for which no program ran */
-	u64 nr_runs;       /* of the program; the others as in struct event_runs */
+	u64 nr;        /* samples that were due */
+	u64 nr_missed; /* of these: samples for which our program did not run */
+	u64 nr_runs;   /* runs of our program */
+	/* As in struct event_runs. */
 	u64 nr_busy, nr_wanted, nr_late, nr_late_wanted, nr_skipped, nr_skipped_wanted;
 };
 

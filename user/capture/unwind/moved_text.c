@@ -49,8 +49,8 @@ struct answer {
 /* Anonymous memory with code, beside a file. */
 struct suspect {
 	u64 start, end;
-	struct work *work;   /* while its bytes are compared */
-	struct mapping file; /* the neighbour; its path is owned */
+	struct work *work;   /* compares its bytes with the file's; NULL: nothing is running */
+	struct mapping file; /* the mapping of a file beside it; this struct owns the path */
 	bool is_copy;
 	struct answer text;
 };

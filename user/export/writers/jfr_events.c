@@ -28,15 +28,15 @@ struct column {
 
 struct item {
 	u32 weight;    /* index */
-	labels_id who; /* a label set that differs at most in time */
+	labels_id who; /* see struct writing */
 };
 
 struct writing {
 	const struct profile *p;
 	struct jfr_pools *pools;
 	FILE *out;
-	struct column *columns; /* by type */
-	labels_id *who;         /* by label set */
+	struct column *columns; /* one for each type of the profile */
+	labels_id *who; /* for each label set: the first one that differs from it in time only */
 	struct str body, event;
 	u64 bytes, nr_events;
 	u32 phase;

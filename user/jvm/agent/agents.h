@@ -74,7 +74,10 @@ void agents_poll(struct agents *a);
  */
 void agents_report_refs(struct agents *a, const struct agent_hooks *hooks);
 
-/* Whether such reports are in progress; agents_poll advances them. Each ends within a minute. */
+/*
+ * Whether reports of agents_report_refs are in progress; agents_poll advances them. Each ends
+ * within a minute.
+ */
 bool agents_owe_refs(const struct agents *a, const struct agent_hooks *hooks);
 
 /* The hook's number of a method, "a/B.run"; all names have at most AGENT_METHODS_MAX bytes. */
@@ -88,12 +91,18 @@ struct unserved_hooks {
 	const char *reason; /* valid until the next agents_poll */
 };
 
-/* Fills in the next such JVM for this caller. Returns false after the last. Each hook of a JVM is
- * reported once, until it is served again. */
+/*
+ * Fills in the next JVM that does not report the events of `hooks`. Returns false after the last
+ * one. A hook of a JVM is returned once; after agents_next_served has returned it, it may be
+ * returned again.
+ */
 bool agents_next_unserved(struct agents *a, const struct agent_hooks *hooks,
 			  struct unserved_hooks *out);
 
-/* The hooks of the next JVM that reports them again after agents_next_unserved; 0: no more. */
+/*
+ * Returns hooks that agents_next_unserved has returned and whose events the JVM *id now reports.
+ * One JVM at a call; 0: there are no more.
+ */
 u32 agents_next_served(struct agents *a, const struct agent_hooks *hooks, struct process_id *id);
 
 /* Since when the JVM's agent reports that event, CLOCK_MONOTONIC; 0 if it does not (any more). */

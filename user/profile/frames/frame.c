@@ -49,7 +49,7 @@ static size_t bytes_of(const struct frame *f)
 	return strlen(f->name) + strlen(f->module) + strlen(f->file) + TEXTS_HEAP_BYTES;
 }
 
-/* A free frame stays one. */
+/* Also takes a frame that is free already. */
 static void free_frame(struct frames *all, struct frame *f)
 {
 	if (f->name)
@@ -96,7 +96,7 @@ static bool is_equal(const struct frame *f, const struct frame *other)
 	       !strcmp(f->name, other->name) && !strcmp(f->module, other->module);
 }
 
-/* The id of a frame, + 1; 0 if it is new. */
+/* The id of an equal frame, plus 1; 0 if there is none. */
 static u64 find(const struct frames *all, const struct frame *f)
 {
 	const u64 *id;
