@@ -3,7 +3,7 @@
 #include "fleet/wire/message.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -24,6 +24,105 @@ const char *verdict_name(enum verdict v)
 	return names[v];
 }
 
+/* A field of a struct, and of the message in fleet.proto. */
+struct field {
+	const char *name;
+	u16 offset, size;
+};
+
+#define NAMED(type, name, member)                                                       \
+	{                                                                               \
+		name, offsetof(struct type, member), sizeof(((struct type *)0)->member) \
+	}
+#define FIELD(type, member) NAMED(type, #member, member)
+
+/* The fields that are copied as they are; others have code below. */
+struct shape {
+	const ProtobufCMessageDescriptor *of;
+	const struct field *fields;
+	size_t nr;
+};
+
+static const struct field sealed_fields[] = {
+	FIELD(fleet_signed, key),
+	FIELD(fleet_signed, signature),
+};
+
+static const struct field answer_fields[] = {
+	FIELD(fleet_answer, id),       FIELD(fleet_answer, node),
+	FIELD(fleet_answer, instance), FIELD(fleet_answer, verdict),
+	FIELD(fleet_answer, why),      FIELD(fleet_answer, labels),
+	FIELD(fleet_answer, version),  FIELD(fleet_answer, nr_all_services),
+	FIELD(fleet_answer, nr_cpus),  FIELD(fleet_answer, nr_jvms),
+	FIELD(fleet_answer, busy_ppm), FIELD(fleet_answer, policy_ms),
+};
+
+static const struct field done_fields[] = {
+	FIELD(fleet_done, id),      FIELD(fleet_done, node),    FIELD(fleet_done, instance),
+	FIELD(fleet_done, verdict), FIELD(fleet_done, why),     FIELD(fleet_done, size),
+	FIELD(fleet_done, sha256),  FIELD(fleet_done, samples), FIELD(fleet_done, lost),
+	FIELD(fleet_done, profile), FIELD(fleet_done, nr_died), FIELD(fleet_done, covered_ms),
+};
+
+static const struct field get_fields[] = {
+	FIELD(fleet_get, id),     FIELD(fleet_get, instance), FIELD(fleet_get, secret),
+	FIELD(fleet_get, offset), FIELD(fleet_get, len),
+};
+
+static const struct field chunk_fields[] = {
+	FIELD(fleet_chunk, id),
+	FIELD(fleet_chunk, node),
+	FIELD(fleet_chunk, instance),
+	FIELD(fleet_chunk, offset),
+};
+
+static const struct field alive_fields[] = { FIELD(fleet_alive, id) };
+
+static const struct field request_fields[] = {
+	FIELD(fleet_request, id),
+	FIELD(fleet_request, nonce),
+	FIELD(fleet_request, sent_ms),
+	FIELD(fleet_request, want),
+	FIELD(fleet_request, selector),
+	FIELD(fleet_request, events),
+	FIELD(fleet_request, reason),
+	FIELD(fleet_request, hz),
+	FIELD(fleet_request, duration_s),
+	FIELD(fleet_request, ago_s),
+	FIELD(fleet_request, nr_matched),
+	FIELD(fleet_request, nr_nodes),
+	FIELD(fleet_request, pull_hash),
+	FIELD(fleet_request, target),
+	NAMED(fleet_request, "sampling_seed", sampling.seed),
+	NAMED(fleet_request, "cpu_ppb", sampling.cpu_ppb),
+	NAMED(fleet_request, "least_ppb", sampling.least_ppb),
+	NAMED(fleet_request, "unknown_ppb", sampling.unknown_ppb),
+	NAMED(fleet_request, "from_rank", sampling.from_rank),
+	NAMED(fleet_request, "to_rank", sampling.to_rank),
+};
+
+#define SHAPE(message, fields)                                              \
+	{                                                                   \
+		&fleet__##message##__descriptor, fields, ARRAY_SIZE(fields) \
+	}
+
+static const struct shape shapes[NR_MESSAGE_KINDS] = {
+	[MESSAGE_SIGNED] = SHAPE(signed, sealed_fields),
+	[MESSAGE_ANSWER] = SHAPE(answer, answer_fields),
+	[MESSAGE_DONE] = SHAPE(done, done_fields),
+	[MESSAGE_GET] = SHAPE(get, get_fields),
+	[MESSAGE_CHUNK] = SHAPE(chunk, chunk_fields),
+	[MESSAGE_ALIVE] = SHAPE(alive, alive_fields),
+	[MESSAGE_POLICY] = SHAPE(signed, sealed_fields),
+};
+
+static const struct shape request_shape = SHAPE(request, request_fields);
+
+static const ProtobufCFieldDescriptor *descriptor_of(const struct shape *s, const struct field *f)
+{
+	return protobuf_c_message_descriptor_get_field_by_name(s->of, f->name);
+}
+
 static bool take_text(char *field, size_t size, const char *text)
 {
 	if (!utf8_is_clean(text, size - 1))
@@ -32,17 +131,44 @@ static bool take_text(char *field, size_t size, const char *text)
 	return true;
 }
 
-static bool take_bytes(u8 *field, size_t len, const ProtobufCBinaryData *b)
+/* Texts are clean and fit, bytes have exactly this length; numbers are checked by the caller. */
+static bool take_fields(const struct shape *s, const ProtobufCMessage *in, void *out)
 {
-	if (b->len != len)
-		return false;
-	memcpy(field, b->data, len);
+	for (size_t i = 0; i < s->nr; i++) {
+		const struct field *f = &s->fields[i];
+		const ProtobufCFieldDescriptor *d = descriptor_of(s, f);
+		const void *from = (const char *)in + d->offset;
+		void *to = (char *)out + f->offset;
+		const ProtobufCBinaryData *bytes = from;
+		if (d->type == PROTOBUF_C_TYPE_STRING) {
+			if (!take_text(to, f->size, *(char *const *)from))
+				return false;
+		} else if (d->type == PROTOBUF_C_TYPE_BYTES) {
+			if (bytes->len != f->size)
+				return false;
+			memcpy(to, bytes->data, f->size);
+		} else {
+			memcpy(to, from, f->size);
+		}
+	}
 	return true;
 }
 
-static bool take_node(char *field, size_t size, const char *text)
+/* `out` points into `in`. */
+static void put_fields(const struct shape *s, const void *in, ProtobufCMessage *out)
 {
-	return node_name_is_valid(text) && take_text(field, size, text);
+	s->of->message_init(out);
+	for (size_t i = 0; i < s->nr; i++) {
+		const struct field *f = &s->fields[i];
+		const ProtobufCFieldDescriptor *d = descriptor_of(s, f);
+		void *to = (char *)out + d->offset, *from = (char *)in + f->offset;
+		if (d->type == PROTOBUF_C_TYPE_STRING)
+			*(char **)to = from;
+		else if (d->type == PROTOBUF_C_TYPE_BYTES)
+			*(ProtobufCBinaryData *)to = (ProtobufCBinaryData){ f->size, from };
+		else
+			memcpy(to, from, f->size);
+	}
 }
 
 bool message_url_is_valid(const char *url)
@@ -55,21 +181,13 @@ bool message_url_is_valid(const char *url)
 			   "-._~:/[]") == len;
 }
 
-/* People follow it: anything else than a plain address is dropped, not the message. */
-static bool take_url(char *field, size_t size, const char *text)
-{
-	copy_text(field, size, message_url_is_valid(text) ? text : "");
-	return true;
-}
-
 static bool take_signed(const Fleet__Signed *in, struct fleet_signed *out)
 {
 	if (!in->request.len || in->request.len > sizeof(out->request))
 		return false;
 	out->len = (u32)in->request.len;
 	memcpy(out->request, in->request.data, out->len);
-	return take_bytes(out->key, sizeof(out->key), &in->key) &&
-	       take_bytes(out->signature, sizeof(out->signature), &in->signature);
+	return true;
 }
 
 /* A node cannot use more CPUs than it has; without a recorder it does not know their number. */
@@ -84,92 +202,39 @@ static bool take_answer(const Fleet__Answer *in, struct fleet_answer *out)
 {
 	if (in->verdict >= NR_VERDICTS || in->n_services > FLEET_SERVICES)
 		return false;
-	out->verdict = in->verdict;
-	out->instance = in->instance;
 	out->nr_services = (u32)in->n_services;
-	out->nr_all_services = in->nr_services;
 	out->nr_cpus = in->nr_cpus < FLEET_CPUS_MAX ? in->nr_cpus : FLEET_CPUS_MAX;
-	out->nr_jvms = in->nr_jvms;
 	out->busy_ppm = limit_busy(in->busy_ppm, out->nr_cpus);
-	out->policy_ms = in->policy_ms;
+	/* People follow it: anything else than a plain address is dropped, not the message. */
+	copy_text(out->url, sizeof(out->url), message_url_is_valid(in->url) ? in->url : "");
 	for (size_t i = 0; i < in->n_runs && i < FLEET_RUNS; i++)
 		if (!take_text(out->runs[i], sizeof(out->runs[i]), in->runs[i]))
 			return false;
 	for (u32 i = 0; i < out->nr_services; i++)
 		if (!take_text(out->services[i], sizeof(out->services[i]), in->services[i]))
 			return false;
-	return take_bytes(out->id, sizeof(out->id), &in->id) &&
-	       take_node(out->node, sizeof(out->node), in->node) &&
-	       take_text(out->why, sizeof(out->why), in->why) &&
-	       take_text(out->labels, sizeof(out->labels), in->labels) &&
-	       take_text(out->version, sizeof(out->version), in->version) &&
-	       take_url(out->url, sizeof(out->url), in->url);
+	return node_name_is_valid(out->node);
 }
 
-static bool take_done(const Fleet__Done *in, struct fleet_done *out)
+static bool check_done(const struct fleet_done *d)
 {
-	bool has_result = in->verdict == VERDICT_ACCEPT;
+	bool has_result = d->verdict == VERDICT_ACCEPT;
 
-	if (in->verdict >= NR_VERDICTS || in->size > FLEET_BLOB_MAX || has_result != !!in->size)
-		return false;
-	if (has_result && !take_bytes(out->sha256, sizeof(out->sha256), &in->sha256))
-		return false;
-	out->verdict = in->verdict;
-	out->instance = in->instance;
-	out->size = in->size;
-	out->samples = in->samples;
-	out->lost = in->lost;
-	out->profile = in->profile;
-	out->nr_died = in->nr_died;
-	out->covered_ms = in->covered_ms;
-	return take_bytes(out->id, sizeof(out->id), &in->id) &&
-	       take_node(out->node, sizeof(out->node), in->node) &&
-	       take_text(out->why, sizeof(out->why), in->why);
-}
-
-static bool take_get(const Fleet__Get *in, struct fleet_get *out)
-{
-	out->instance = in->instance;
-	out->offset = in->offset;
-	out->len = in->len;
-	return in->len && in->len <= FLEET_CHUNK_MAX && in->offset <= FLEET_BLOB_MAX &&
-	       take_bytes(out->id, sizeof(out->id), &in->id) &&
-	       take_bytes(out->secret, sizeof(out->secret), &in->secret);
+	return d->verdict < NR_VERDICTS && d->size <= FLEET_BLOB_MAX && has_result == !!d->size &&
+	       node_name_is_valid(d->node);
 }
 
 /* `out` points into `in`. */
 static bool take_chunk(const Fleet__Chunk *in, struct fleet_chunk *out)
 {
-	out->instance = in->instance;
-	out->offset = in->offset;
 	out->data = in->data.data;
 	out->len = (u32)in->data.len;
 	return in->data.len <= FLEET_CHUNK_MAX && in->offset <= FLEET_BLOB_MAX &&
-	       take_bytes(out->id, sizeof(out->id), &in->id) &&
-	       take_node(out->node, sizeof(out->node), in->node);
+	       node_name_is_valid(out->node);
 }
 
-static bool take_alive(const Fleet__Alive *in, struct fleet_alive *out)
-{
-	return take_bytes(out->id, sizeof(out->id), &in->id);
-}
-
-static const ProtobufCMessageDescriptor *descriptor(enum message_kind kind)
-{
-	static const ProtobufCMessageDescriptor *const all[NR_MESSAGE_KINDS] = {
-		[MESSAGE_SIGNED] = &fleet__signed__descriptor,
-		[MESSAGE_ANSWER] = &fleet__answer__descriptor,
-		[MESSAGE_DONE] = &fleet__done__descriptor,
-		[MESSAGE_GET] = &fleet__get__descriptor,
-		[MESSAGE_CHUNK] = &fleet__chunk__descriptor,
-		[MESSAGE_ALIVE] = &fleet__alive__descriptor,
-		[MESSAGE_POLICY] = &fleet__signed__descriptor,
-	};
-
-	return all[kind];
-}
-
-static bool take_message(const ProtobufCMessage *in, struct fleet_message *out)
+/* What the fields alone do not say. */
+static bool take_rest(const ProtobufCMessage *in, struct fleet_message *out)
 {
 	switch (out->kind) {
 	case MESSAGE_SIGNED:
@@ -178,13 +243,14 @@ static bool take_message(const ProtobufCMessage *in, struct fleet_message *out)
 	case MESSAGE_ANSWER:
 		return take_answer((const Fleet__Answer *)in, &out->answer);
 	case MESSAGE_DONE:
-		return take_done((const Fleet__Done *)in, &out->done);
+		return check_done(&out->done);
 	case MESSAGE_GET:
-		return take_get((const Fleet__Get *)in, &out->get);
+		return out->get.len && out->get.len <= FLEET_CHUNK_MAX &&
+		       out->get.offset <= FLEET_BLOB_MAX;
 	case MESSAGE_CHUNK:
 		return take_chunk((const Fleet__Chunk *)in, &out->chunk);
 	case MESSAGE_ALIVE:
-		return take_alive((const Fleet__Alive *)in, &out->alive);
+		return true;
 	case NR_MESSAGE_KINDS:
 		break;
 	}
@@ -199,15 +265,15 @@ int message_decode(const void *bytes, size_t len, struct fleet_message *out)
 		return -EBADMSG;
 	if (b[0] != FLEET_VERSION)
 		return -EPROTONOSUPPORT;
-	if (b[1] >= NR_MESSAGE_KINDS || !descriptor(b[1]) ||
-	    (len > SMALL_MAX && b[1] != MESSAGE_CHUNK))
+	const struct shape *s = b[1] < NR_MESSAGE_KINDS ? &shapes[b[1]] : NULL;
+	if (!s || !s->of || (len > SMALL_MAX && b[1] != MESSAGE_CHUNK))
 		return -EBADMSG;
 	memset(out, 0, sizeof(*out));
 	out->kind = b[1];
-	ProtobufCMessage *in = protobuf_c_message_unpack(descriptor(b[1]), NULL, len - 2, b + 2);
+	ProtobufCMessage *in = protobuf_c_message_unpack(s->of, NULL, len - 2, b + 2);
 	if (!in)
 		return -EBADMSG;
-	bool is_right = take_message(in, out);
+	bool is_right = take_fields(s, in, &out->sealed) && take_rest(in, out);
 	if (is_right && out->kind == MESSAGE_CHUNK)
 		out->owner = take(in);
 	if (in)
@@ -221,206 +287,75 @@ void message_fini(struct fleet_message *m)
 		protobuf_c_message_free_unpacked(take(m->owner), NULL);
 }
 
-static bool take_request(const Fleet__Request *in, struct fleet_request *out)
-{
-	*out = (struct fleet_request){
-		.sent_ms = in->sent_ms,
-		.want = in->want,
-		.hz = in->hz,
-		.duration_s = in->duration_s,
-		.ago_s = in->ago_s,
-		.sampling = { .cpu_ppb = in->cpu_ppb,
-			      .least_ppb = in->least_ppb,
-			      .unknown_ppb = in->unknown_ppb,
-			      .from_rank = in->from_rank,
-			      .to_rank = in->to_rank },
-		.nr_matched = in->nr_matched,
-		.nr_nodes = in->nr_nodes,
-	};
-
-	return in->want < NR_WANTS && in->from_rank <= in->to_rank &&
-	       take_bytes(out->sampling.seed, sizeof(out->sampling.seed), &in->sampling_seed) &&
-	       take_bytes(out->id, sizeof(out->id), &in->id) &&
-	       take_bytes(out->nonce, sizeof(out->nonce), &in->nonce) &&
-	       take_bytes(out->pull_hash, sizeof(out->pull_hash), &in->pull_hash) &&
-	       (!in->target.len || take_bytes(out->target, sizeof(out->target), &in->target)) &&
-	       take_text(out->selector, sizeof(out->selector), in->selector) &&
-	       take_text(out->events, sizeof(out->events), in->events) &&
-	       take_text(out->reason, sizeof(out->reason), in->reason);
-}
-
 int request_decode(const u8 *bytes, size_t len, struct fleet_request *out)
 {
 	Fleet__Request *in = fleet__request__unpack(NULL, len, bytes);
-	bool is_right = in && take_request(in, out);
 
+	*out = (struct fleet_request){ 0 };
+	bool is_right = in && take_fields(&request_shape, &in->base, out) && out->want < NR_WANTS &&
+			out->sampling.from_rank <= out->sampling.to_rank;
 	fleet__request__free_unpacked(in, NULL);
 	return is_right ? 0 : -EBADMSG;
 }
 
-static ProtobufCBinaryData bytes_of(const void *at, size_t len)
+int request_encode(const struct fleet_request *r, struct fleet_signed *out)
 {
-	return (ProtobufCBinaryData){ len, (u8 *)at };
-}
+	Fleet__Request m;
 
-#define BYTES(field) bytes_of(field, sizeof(field))
+	put_fields(&request_shape, r, &m.base);
+	if (fleet__request__get_packed_size(&m) > sizeof(out->request))
+		return -E2BIG;
+	out->len = (u32)fleet__request__pack(&m, out->request);
+	return 0;
+}
 
 static void put(enum message_kind kind, const ProtobufCMessage *m, struct str *out)
 {
 	size_t len = protobuf_c_message_get_packed_size(m);
-	auto_free u8 *bytes = malloc(len + 1);
+	auto_free u8 *bytes = xmalloc(len + 1);
 
-	if (!bytes)
-		abort();
 	protobuf_c_message_pack(m, bytes);
 	str_add_char(out, FLEET_VERSION);
 	str_add_char(out, (char)kind);
 	str_add_bytes(out, bytes, len);
 }
 
-static void put_signed(enum message_kind kind, const struct fleet_signed *in, struct str *out)
+static void put_answer(const struct fleet_answer *in, Fleet__Answer *m, struct str *out)
 {
-	Fleet__Signed m = FLEET__SIGNED__INIT;
-
-	m.request = bytes_of(in->request, in->len);
-	m.key = BYTES(in->key);
-	m.signature = BYTES(in->signature);
-	put(kind, &m.base, out);
-}
-
-static void put_answer(const struct fleet_answer *in, struct str *out)
-{
-	Fleet__Answer m = FLEET__ANSWER__INIT;
 	char *services[FLEET_SERVICES], *runs[FLEET_RUNS];
 
+	m->url = (char *)in->url;
+	m->n_services = in->nr_services;
+	m->services = services;
 	for (u32 i = 0; i < in->nr_services; i++)
 		services[i] = (char *)in->services[i];
-	m.id = BYTES(in->id);
-	m.node = (char *)in->node;
-	m.instance = in->instance;
-	m.verdict = in->verdict;
-	m.why = (char *)in->why;
-	m.labels = (char *)in->labels;
-	m.version = (char *)in->version;
-	m.url = (char *)in->url;
-	m.n_services = in->nr_services;
-	m.services = services;
-	m.nr_services = in->nr_all_services;
-	m.nr_cpus = in->nr_cpus;
-	m.nr_jvms = in->nr_jvms;
-	m.busy_ppm = in->busy_ppm;
-	m.policy_ms = in->policy_ms;
-	m.runs = runs;
+	m->runs = runs;
 	for (u32 i = 0; i < FLEET_RUNS; i++)
 		if (*in->runs[i])
-			runs[m.n_runs++] = (char *)in->runs[i];
-	put(MESSAGE_ANSWER, &m.base, out);
-}
-
-static void put_done(const struct fleet_done *in, struct str *out)
-{
-	Fleet__Done m = FLEET__DONE__INIT;
-
-	m.id = BYTES(in->id);
-	m.node = (char *)in->node;
-	m.instance = in->instance;
-	m.verdict = in->verdict;
-	m.why = (char *)in->why;
-	m.size = in->size;
-	m.sha256 = BYTES(in->sha256);
-	m.samples = in->samples;
-	m.lost = in->lost;
-	m.profile = in->profile;
-	m.nr_died = in->nr_died;
-	m.covered_ms = in->covered_ms;
-	put(MESSAGE_DONE, &m.base, out);
-}
-
-static void put_get(const struct fleet_get *in, struct str *out)
-{
-	Fleet__Get m = FLEET__GET__INIT;
-
-	m.id = BYTES(in->id);
-	m.instance = in->instance;
-	m.secret = BYTES(in->secret);
-	m.offset = in->offset;
-	m.len = in->len;
-	put(MESSAGE_GET, &m.base, out);
-}
-
-static void put_chunk(const struct fleet_chunk *in, struct str *out)
-{
-	Fleet__Chunk m = FLEET__CHUNK__INIT;
-
-	m.id = BYTES(in->id);
-	m.node = (char *)in->node;
-	m.instance = in->instance;
-	m.offset = in->offset;
-	m.data = bytes_of(in->data, in->len);
-	put(MESSAGE_CHUNK, &m.base, out);
-}
-
-static void put_alive(const struct fleet_alive *in, struct str *out)
-{
-	Fleet__Alive m = FLEET__ALIVE__INIT;
-
-	m.id = BYTES(in->id);
-	put(MESSAGE_ALIVE, &m.base, out);
+			runs[m->n_runs++] = (char *)in->runs[i];
+	put(MESSAGE_ANSWER, &m->base, out);
 }
 
 void message_encode(const struct fleet_message *m, struct str *out)
 {
-	switch (m->kind) {
-	case MESSAGE_SIGNED:
-	case MESSAGE_POLICY:
-		put_signed(m->kind, &m->sealed, out);
-		break;
-	case MESSAGE_ANSWER:
-		put_answer(&m->answer, out);
-		break;
-	case MESSAGE_DONE:
-		put_done(&m->done, out);
-		break;
-	case MESSAGE_GET:
-		put_get(&m->get, out);
-		break;
-	case MESSAGE_CHUNK:
-		put_chunk(&m->chunk, out);
-		break;
-	case MESSAGE_ALIVE:
-		put_alive(&m->alive, out);
-		break;
-	case NR_MESSAGE_KINDS:
-		break;
+	union {
+		ProtobufCMessage base;
+		Fleet__Signed sealed;
+		Fleet__Answer answer;
+		Fleet__Done done;
+		Fleet__Get get;
+		Fleet__Chunk chunk;
+		Fleet__Alive alive;
+	} w;
+
+	put_fields(&shapes[m->kind], &m->sealed, &w.base);
+	if (m->kind == MESSAGE_ANSWER) {
+		put_answer(&m->answer, &w.answer, out);
+		return;
 	}
-}
-
-int request_encode(const struct fleet_request *r, struct fleet_signed *out)
-{
-	Fleet__Request m = FLEET__REQUEST__INIT;
-
-	m.id = BYTES(r->id);
-	m.nonce = BYTES(r->nonce);
-	m.sent_ms = r->sent_ms;
-	m.want = r->want;
-	m.selector = (char *)r->selector;
-	m.events = (char *)r->events;
-	m.hz = r->hz;
-	m.duration_s = r->duration_s;
-	m.ago_s = r->ago_s;
-	m.cpu_ppb = r->sampling.cpu_ppb;
-	m.least_ppb = r->sampling.least_ppb;
-	m.unknown_ppb = r->sampling.unknown_ppb;
-	m.from_rank = r->sampling.from_rank;
-	m.to_rank = r->sampling.to_rank;
-	m.nr_matched = r->nr_matched;
-	m.nr_nodes = r->nr_nodes;
-	m.sampling_seed = BYTES(r->sampling.seed);
-	m.pull_hash = BYTES(r->pull_hash);
-	m.target = BYTES(r->target);
-	m.reason = (char *)r->reason;
-	if (fleet__request__get_packed_size(&m) > sizeof(out->request))
-		return -E2BIG;
-	out->len = (u32)fleet__request__pack(&m, out->request);
-	return 0;
+	if (m->kind == MESSAGE_CHUNK)
+		w.chunk.data = (ProtobufCBinaryData){ m->chunk.len, (u8 *)m->chunk.data };
+	else if (m->kind == MESSAGE_SIGNED || m->kind == MESSAGE_POLICY)
+		w.sealed.request = (ProtobufCBinaryData){ m->sealed.len, (u8 *)m->sealed.request };
+	put(m->kind, &w.base, out);
 }
