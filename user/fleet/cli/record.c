@@ -29,7 +29,8 @@ static void note_methods(const struct requests *a, struct profile *p)
 	struct parts methods;
 
 	parts_make(p, &s, PARTS_METHODS, METHODS, &methods);
-	parts_note(&methods, p);
+	if (s.is_estimate && methods.has_nodes)
+		parts_note(&methods, p);
 	parts_fini(&methods);
 }
 

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include "base/auto.h"
 #include "base/file.h"
@@ -22,7 +21,6 @@
 #include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/top_screen.h"
-#include "export/interchange/tags.h"
 #include "export/writers/amount.h"
 #include "export/writers/text.h"
 #include "fleet/cli/request.h"
@@ -33,18 +31,11 @@
 #define INTERVAL_MIN_S 5
 #define INTERVAL_MAX_S 3600
 #define ROWS_MAX       1000
-#define SERVICES_MAX   1000 /* with an interval */
 #define WINDOW_MAX_S   3600
 #define AGO_S          15 /* nodes hand over a slice every 10 s */
 #define STEP_MS        100
 #define NAME_BYTES     1000
 #define SERVICE_WIDTH  40
-
-struct hot_service {
-	char *name; /* owned; clean UTF-8 */
-	u64 value;
-	u32 nr_nodes; /* 0: unknown */
-};
 
 struct fleet_hot {
 	const struct profile *profile;
@@ -53,130 +44,15 @@ struct fleet_hot {
 	u64 until_wall_ns;
 	size_t nr_matched, nr_delivered;
 	bool is_estimate;
-	VEC(struct hot_service) services; /* by value, the largest first */
+	struct parts services;
 	struct tree tree;
 	struct hot_methods methods;
-	struct parts parts; /* services with intervals; none unless it is an estimate */
 };
-
-struct service {
-	const char *name; /* of the profile; the key */
-	u64 value;
-	u32 nr_nodes;
-	UT_hash_handle hh;
-};
-
-/* "SERVICE\nNODE", seen. */
-struct seen {
-	char *key;
-	UT_hash_handle hh;
-};
-
-struct counting {
-	struct service *services;
-	struct seen *seen;
-};
-
-static struct service *service_of(struct counting *c, const char *name)
-{
-	struct service *s;
-
-	HASH_FIND_STR(c->services, name, s);
-	if (s)
-		return s;
-	s = xcalloc(1, sizeof(*s));
-	s->name = name;
-	HASH_ADD_KEYPTR(hh, c->services, s->name, strlen(s->name), s);
-	return s;
-}
-
-/* The caller frees it; NULL if samples do not say of which node they are. */
-static char *node_of(const struct labels *l)
-{
-	const char *at = l->tags ?: "";
-	char *node = NULL;
-	struct tag tag;
-
-	while (!node && tag_next(&at, &tag)) {
-		if (!tag.is_number && !strcmp(tag.key, "node"))
-			node = xstrdup(tag.text);
-		tag_fini(&tag);
-	}
-	return node;
-}
-
-static void count_node(struct counting *c, struct service *s, const struct labels *l)
-{
-	auto_free char *node = node_of(l), *key = NULL;
-	struct seen *seen;
-
-	if (!node)
-		return;
-	key = xasprintf("%s\n%s", s->name, node);
-	HASH_FIND_STR(c->seen, key, seen);
-	if (seen)
-		return;
-	seen = xcalloc(1, sizeof(*seen));
-	seen->key = take(key);
-	HASH_ADD_KEYPTR(hh, c->seen, seen->key, strlen(seen->key), seen);
-	s->nr_nodes++;
-}
-
-static void count_services(const struct profile *p, struct counting *c)
-{
-	u64 *values = xcalloc(p->labels.nr + 1, sizeof(values[0]));
-
-	vec_each(w, &p->weights)
-		if (!w->type)
-			values[w->labels] += w->value;
-	for (size_t i = 0; i < p->labels.nr; i++) {
-		if (!values[i])
-			continue;
-		const struct labels *l = &p->labels.at[i];
-		struct service *s = service_of(c, l->service && *l->service ? l->service
-								: l->comm ?: "");
-		s->value += values[i];
-		count_node(c, s, l);
-	}
-	free(values);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	const struct hot_service *x = a, *y = b;
-
-	return x->value != y->value ? (x->value < y->value) - (x->value > y->value)
-				    : strcmp(x->name, y->name);
-}
-
-static void list_services(struct counting *c, struct fleet_hot *out)
-{
-	struct service *s, *next;
-	struct seen *seen, *after;
-
-	HASH_ITER(hh, c->services, s, next) {
-		struct str name = { 0 };
-		utf8_clean(&name, *s->name ? s->name : "(no name)", NAME_BYTES);
-		vec_push(&out->services,
-			 (struct hot_service){ str_take(&name), s->value, s->nr_nodes });
-		HASH_DEL(c->services, s);
-		free(s);
-	}
-	HASH_ITER(hh, c->seen, seen, after) {
-		HASH_DEL(c->seen, seen);
-		free(seen->key);
-		free(seen);
-	}
-	if (out->services.nr)
-		qsort(out->services.at, out->services.nr, sizeof(out->services.at[0]), by_value);
-}
 
 /* Reads the first type of the profile, which must outlive *out. fleet_hot_fini frees it. */
 static void fleet_hot_make(const struct profile *p, const struct controller_state *s,
 			   const struct controller_order *o, struct fleet_hot *out)
 {
-	struct counting c = { 0 };
-
 	*out = (struct fleet_hot){ .profile = p,
 				   .unit = p->types.nr ? p->types.at[0].unit : "",
 				   .total = p->types.nr ? profile_total(p, 0) : 0,
@@ -185,9 +61,7 @@ static void fleet_hot_make(const struct profile *p, const struct controller_stat
 				   .nr_matched = s->nr_matched,
 				   .nr_delivered = gather_count(s->nodes, GATHER_DELIVERED),
 				   .is_estimate = s->is_estimate };
-	parts_make(p, s, PARTS_SERVICES, SERVICES_MAX, &out->parts);
-	count_services(p, &c);
-	list_services(&c, out);
+	parts_make(p, s, PARTS_SERVICES, ROWS_MAX, &out->services);
 	if (!p->types.nr)
 		return;
 	tree_make(p, 0, &out->tree);
@@ -196,10 +70,7 @@ static void fleet_hot_make(const struct profile *p, const struct controller_stat
 
 static void fleet_hot_fini(struct fleet_hot *h)
 {
-	vec_each(s, &h->services)
-		free(s->name);
-	vec_fini(&h->services);
-	parts_fini(&h->parts);
+	parts_fini(&h->services);
 	hot_methods_fini(&h->methods);
 	tree_fini(&h->tree);
 }
@@ -234,13 +105,10 @@ static void print_head(const struct fleet_hot *h, FILE *out)
 			       : " a second");
 }
 
-/* "+-3 %"; "-" if the service has no interval. */
-static const char *interval_of(const struct fleet_hot *h, const char *service, struct str *out)
+/* "+-3 %"; "-" if there is none. */
+static const char *interval_text(const struct estimate *e, struct str *out)
 {
-	const struct part *part = parts_find(&h->parts, service);
-	const struct estimate *e = part ? &part->estimate : NULL;
-
-	if (!e || !e->has_interval || !(e->total > 0))
+	if (!e->has_interval || !(e->total > 0))
 		return "-";
 	str_addf(out, "+-%.0f %%", 100 * fmax(e->high - e->total, e->total - e->low) / e->total);
 	return out->at;
@@ -248,24 +116,27 @@ static const char *interval_of(const struct fleet_hot *h, const char *service, s
 
 static void print_services(const struct fleet_hot *h, size_t nr, FILE *out)
 {
-	bool is_doubted = h->parts.all.nr;
+	bool is_doubted = h->is_estimate && h->services.has_nodes;
+	size_t nr_all = h->services.all.nr + h->services.nr_more;
 
 	fprintf(out, "%10s %9s%s %6s  %s\n", strcmp(h->unit, "ns") ? "A SECOND" : "CPUS", "SHARE",
 		is_doubted ? "     95 %" : "", "NODES", "SERVICE");
-	for (size_t i = 0; i < nr && i < h->services.nr; i++) {
-		const struct hot_service *s = &h->services.at[i];
+	for (size_t i = 0; i < nr && i < h->services.all.nr; i++) {
+		const struct part *s = &h->services.all.at[i];
 		auto_str struct str rate = { 0 }, share = { 0 }, name = { 0 }, doubt = { 0 };
+		auto_str struct str clean = { 0 };
 		auto_free char *nodes = s->nr_nodes ? xasprintf("%u", s->nr_nodes) : xstrdup("-");
 		add_rate(&rate, h, s->value);
 		share_add(&share, s->value, h->total);
-		short_name_add(&name, s->name, false, SERVICE_WIDTH);
+		utf8_clean(&clean, s->name, NAME_BYTES);
+		short_name_add(&name, clean.at, false, SERVICE_WIDTH);
 		fprintf(out, "%10s %9s", rate.at, share.at);
 		if (is_doubted)
-			fprintf(out, " %9s", interval_of(h, s->name, &doubt));
+			fprintf(out, " %9s", interval_text(&s->estimate, &doubt));
 		fprintf(out, " %6s  %s\n", nodes, name.at);
 	}
-	if (h->services.nr > nr)
-		fprintf(out, "%zu more services\n", h->services.nr - nr);
+	if (nr_all > nr)
+		fprintf(out, "%zu more services\n", nr_all - nr);
 }
 
 /* Text whose lines have at most `width` characters, or a line of JSON. */
@@ -282,17 +153,18 @@ static json_t *services_json(const struct fleet_hot *h, size_t nr)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < nr && i < h->services.nr; i++) {
-		const struct hot_service *s = &h->services.at[i];
-		const struct part *part = parts_find(&h->parts, s->name);
-		bool has = part && part->estimate.has_interval;
+	for (size_t i = 0; i < nr && i < h->services.all.nr; i++) {
+		const struct part *s = &h->services.all.at[i];
+		const struct estimate *e = &s->estimate;
+		auto_str struct str name = { 0 };
+		utf8_clean(&name, s->name, NAME_BYTES);
 		json_array_append_new(
 			list,
-			json_pack("{s:s,s:I,s:o,s:o,s:o}", "name", s->name, "value",
+			json_pack("{s:s,s:I,s:o,s:o,s:o}", "name", name.at, "value",
 				  (json_int_t)s->value, "nodes",
 				  s->nr_nodes ? json_integer(s->nr_nodes) : json_null(), "low",
-				  has ? json_real(part->estimate.low) : json_null(), "high",
-				  has ? json_real(part->estimate.high) : json_null()));
+				  e->has_interval ? json_real(e->low) : json_null(), "high",
+				  e->has_interval ? json_real(e->high) : json_null()));
 	}
 	return list;
 }
@@ -389,7 +261,7 @@ static void show_on_screen(struct top *t, const struct fleet_hot *h)
 		return;
 	screen_size(&rows, &columns);
 	size_t services = rows > 12 ? (rows - 6) / 3 : 3;
-	size_t used = services < h->services.nr ? services + 1 : h->services.nr;
+	size_t used = services < h->services.all.nr ? services + 1 : h->services.all.nr;
 	fleet_hot_print(h, services, rows > used + 5 ? rows - used - 5 : 1, columns, f);
 	fclose(f);
 	fill_view(t, text);

@@ -8,7 +8,7 @@
 #include <uthash.h>
 
 #include "base/auto.h"
-#include "export/interchange/tags.h"
+#include "fleet/controller/parts.h"
 #include "profile/diff.h"
 
 #define NO_NODE UINT32_MAX
@@ -51,21 +51,6 @@ static u32 find_node(const struct side *s, const char *name)
 	return found ? (u32)(found - s->nodes.at) : NO_NODE;
 }
 
-/* The node that a label set names by its tag. */
-static u32 node_of_labels(const struct side *s, const struct labels *l)
-{
-	const char *at = l->tags ?: "";
-	struct tag tag;
-	u32 node = NO_NODE;
-
-	while (node == NO_NODE && tag_next(&at, &tag)) {
-		if (!tag.is_number && !strcmp(tag.key, "node"))
-			node = find_node(s, tag.text);
-		tag_fini(&tag);
-	}
-	return node;
-}
-
 static void side_init(struct side *s, const struct contrast_side *of)
 {
 	const struct profile *p = of->profile;
@@ -78,8 +63,10 @@ static void side_init(struct side *s, const struct contrast_side *of)
 		qsort(s->nodes.at, s->nodes.nr, sizeof(s->nodes.at[0]), by_text);
 	s->sums = xcalloc(s->nodes.nr + 1, sizeof(s->sums[0]));
 	s->node_of = xcalloc(p->labels.nr + 1, sizeof(s->node_of[0]));
-	for (size_t l = 0; l < p->labels.nr; l++)
-		s->node_of[l] = node_of_labels(s, &p->labels.at[l]);
+	for (size_t l = 0; l < p->labels.nr; l++) {
+		char node[64];
+		s->node_of[l] = parts_node(&p->labels.at[l], node) ? find_node(s, node) : NO_NODE;
+	}
 	vec_each(w, &p->weights) {
 		if (w->type != of->type)
 			continue;

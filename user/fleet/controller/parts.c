@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services and methods of an estimate. */
+/* Services and methods of a merged profile. */
 #include "fleet/controller/parts.h"
 
 #include <stdlib.h>
@@ -22,6 +22,7 @@ struct found {
 struct finding {
 	const struct profile *p;
 	enum parts_by by;
+	bool is_estimate;
 	struct estimate_sample sample;
 	const struct estimate_fleet *fleet;
 	double factor;
@@ -39,18 +40,29 @@ static const char *name_of(const struct finding *f, const struct weight *w)
 	return *name ? name : "(no name)";
 }
 
-static u32 find_node(const struct finding *f, const char *tags)
+bool parts_node(const struct labels *l, char node[64])
 {
-	u32 node = NO_NODE;
+	const char *at = l->tags ?: "";
+	bool is_found = false;
 	struct tag tag;
 
-	while (node == NO_NODE && tag_next(&tags, &tag)) {
-		bool is_node = !tag.is_number && !strcmp(tag.key, "node");
-		for (u32 i = 0; is_node && node == NO_NODE && i < f->sample.nr; i++)
-			node = strcmp(f->sample.nodes[i].name, tag.text) ? NO_NODE : i;
+	while (!is_found && tag_next(&at, &tag)) {
+		is_found = !tag.is_number && !strcmp(tag.key, "node");
+		if (is_found)
+			copy_text(node, 64, tag.text);
 		tag_fini(&tag);
 	}
-	return node;
+	return is_found;
+}
+
+static u32 find_node(const struct finding *f, const struct labels *l)
+{
+	char name[64];
+	u32 node = parts_node(l, name) ? 0 : f->sample.nr;
+
+	while (node < f->sample.nr && strcmp(f->sample.nodes[node].name, name) != 0)
+		node++;
+	return node < f->sample.nr ? node : NO_NODE;
 }
 
 /* False if samples do not say of which node they are. */
@@ -58,7 +70,7 @@ static bool find_nodes(struct finding *f)
 {
 	f->node_of = xcalloc(f->p->labels.nr + 1, sizeof(f->node_of[0]));
 	for (size_t l = 0; l < f->p->labels.nr; l++) {
-		f->node_of[l] = find_node(f, f->p->labels.at[l].tags ?: "");
+		f->node_of[l] = find_node(f, &f->p->labels.at[l]);
 		if (f->node_of[l] == NO_NODE)
 			return false;
 	}
@@ -100,15 +112,17 @@ static void add_values(struct finding *f)
 
 static struct part part_of(const struct finding *f, const struct found *one)
 {
+	struct part part = { .name = xstrdup(one->name), .value = one->value };
+
+	for (u32 i = 0; one->values && i < f->sample.nr; i++)
+		part.nr_nodes += one->values[i] > 0;
+	if (!one->values || !f->is_estimate)
+		return part;
 	struct estimate_node *nodes =
 		xmemdup(f->sample.nodes, f->sample.nr * sizeof(f->sample.nodes[0]));
 	struct estimate_sample sample = f->sample;
-	struct part part = { .name = xstrdup(one->name), .value = one->value };
-
-	for (u32 i = 0; i < sample.nr; i++) {
+	for (u32 i = 0; i < sample.nr; i++)
 		nodes[i].value = one->values[i];
-		part.nr_nodes += one->values[i] > 0;
-	}
 	sample.nodes = nodes;
 	part.estimate = estimate_total(f->fleet, &sample);
 	part.estimate.has_interval &= part.nr_nodes >= PARTS_NODES;
@@ -126,31 +140,35 @@ static void find_parts(struct finding *f, size_t max, struct parts *out)
 			found_of(f, name_of(f, w))->value += w->value;
 	HASH_SORT(f->all, by_value);
 	HASH_ITER(hh, f->all, one, next)
-		if (nr++ < max)
+		if (nr++ < max && out->has_nodes)
 			one->values = xcalloc(f->sample.nr + 1, sizeof(one->values[0]));
-	add_values(f);
+	if (out->has_nodes)
+		add_values(f);
+	nr = 0;
 	HASH_ITER(hh, f->all, one, next) {
-		if (one->values)
+		if (nr++ < max)
 			vec_push(&out->all, part_of(f, one));
 		HASH_DEL(f->all, one);
 		free(one->values);
 		free(one);
 	}
+	out->nr_more = nr > max ? nr - max : 0;
 }
 
 void parts_make(const struct profile *p, const struct controller_state *s, enum parts_by by,
 		size_t max, struct parts *out)
 {
-	struct finding f = { .p = p, .by = by };
+	struct finding f = {
+		.p = p, .by = by, .is_estimate = s->is_estimate, .fleet = &s->choice->fleet
+	};
 
 	*out = (struct parts){ 0 };
-	if (!s->is_estimate || !p->types.nr)
+	if (!p->types.nr)
 		return;
-	f.fleet = &s->choice->fleet;
 	coverage_sample(s, &f.sample);
-	f.factor = estimate_factor(f.fleet, &f.sample);
-	if (find_nodes(&f))
-		find_parts(&f, max, out);
+	f.factor = s->is_estimate ? estimate_factor(f.fleet, &f.sample) : 1;
+	out->has_nodes = find_nodes(&f);
+	find_parts(&f, max, out);
 	free(f.node_of);
 	free((void *)f.sample.nodes);
 }
@@ -160,14 +178,6 @@ void parts_fini(struct parts *parts)
 	vec_each(part, &parts->all)
 		free(part->name);
 	vec_fini(&parts->all);
-}
-
-const struct part *parts_find(const struct parts *parts, const char *name)
-{
-	vec_each(part, &parts->all)
-		if (!strcmp(part->name, name))
-			return part;
-	return NULL;
 }
 
 void parts_note(const struct parts *methods, struct profile *p)

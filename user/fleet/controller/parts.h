@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Services and methods of an estimate, with intervals. They take samples that have the label of
- * their node: those of at most 200 nodes.
+ * Services and methods of a merged profile, and of an estimate their intervals. Nodes and intervals
+ * take samples that have the label of their node: those of at most 200 nodes.
  */
 #pragma once
 
@@ -20,21 +20,23 @@ enum parts_by {
 struct part {
 	char *name; /* owned */
 	u64 value;
-	u32 nr_nodes; /* that have samples of it */
-	struct estimate estimate;
+	u32 nr_nodes;             /* that have samples of it; 0: unknown */
+	struct estimate estimate; /* zero unless the profile is one, and has_nodes */
 };
 
 struct parts {
 	VEC(struct part) all; /* the largest first */
+	size_t nr_more;
+	bool has_nodes; /* samples say of which node they are */
 };
 
-/* The largest `max` parts of the first type of a merged profile; none if it is no estimate. */
+/* The largest `max` parts of the first type of a merged profile. */
 void parts_make(const struct profile *p, const struct controller_state *s, enum parts_by by,
 		size_t max, struct parts *out);
 void parts_fini(struct parts *parts);
 
-/* NULL: it is not among them. */
-const struct part *parts_find(const struct parts *parts, const char *name);
+/* The node whose samples have these labels; false if they do not say. */
+bool parts_node(const struct labels *l, char node[64]);
 
 /* Notes "fleet-method/NAME" with the shares of methods: the page shows them. */
 void parts_note(const struct parts *methods, struct profile *p);
