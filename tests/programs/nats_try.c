@@ -281,7 +281,7 @@ static void print_event(const struct link_event *e)
 {
 	if (e->kind == LINK_MESSAGE)
 		puts("message");
-	else if (e->kind == LINK_SEEN_END)
+	else if (e->kind == LINK_STORED_END)
 		printf("seen: %s\n", e->text);
 }
 
@@ -294,11 +294,12 @@ static void ask_and_publish(const char *url, const char *dir, const char *inbox,
 	struct link_event e = { 0 };
 	int err = link_start(&o, &l) ?: link_subscribe(l, all);
 
-	while (!err && e.kind != LINK_SEEN_END) {
+	while (!err && e.kind != LINK_STORED_END) {
 		struct pollfd polled = { link_fd(l), POLLIN, 0 };
 		err = poll(&polled, 1, TIMEOUT_MS) == 1 ? link_receive(l, &e) : -ETIMEDOUT;
 		if (!err && e.kind == LINK_UP)
-			err = link_ask_seen(l, "", false) ?: link_publish(l, subject, "", "x", 1);
+			err = link_read_stream(l, LINK_STREAM_SEEN, 0, false)
+				      ?: link_publish(l, subject, "", "x", 1);
 		if (!err)
 			print_event(&e);
 		if (err == -EAGAIN)

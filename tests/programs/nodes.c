@@ -31,6 +31,7 @@
 #include "export/read.h"
 #include "fleet/wire/entry.h"
 #include "fleet/wire/key.h"
+#include "fleet/wire/link.h"
 #include "fleet/wire/selector.h"
 #include "tests/lib/nodes.h"
 
@@ -356,7 +357,7 @@ static void log_in(struct node *n, const char *info)
 	str_add(&text, "SUB sysflame.v1.req.all 1\r\nSUB sysflame.v1.ctl 2\r\n");
 	str_addf(&text, "SUB sysflame.v1.node.%s.get 3\r\nPING\r\n", n->name);
 	if (o.is_seen)
-		str_addf(&text, "PUB $KV.SYSFLAME_NODES.%s 1\r\nx\r\n", n->name);
+		str_addf(&text, "PUB " STREAM_SEEN "%s 1\r\nx\r\n", n->name);
 	send_text(n, text.at);
 }
 

@@ -44,8 +44,8 @@
 #define POLICY_FILE      "fleet.policy" /* in the daemon's directory */
 #define POLICY_FILE_NEW  "fleet.policy.new"
 #define POLICY_BYTES     2048
-#define POLICY_DELAY_NS  NS_PER_SEC       /* the subscriptions are known to the server then */
-#define POLICY_JITTER_NS (2 * NS_PER_SEC) /* a whole fleet connects at once after a restart */
+#define POLICY_DELAY_NS  NS_PER_SEC /* the subscriptions are known to the server then */
+#define POLICY_JITTER_NS (2 * NS_PER_SEC)
 #define POLICY_LAST      "{\"last_by_subj\":\"" POLICY_SUBJECT "\"}"
 #define BUDGET_FILE      "fleet.budget"
 #define BUDGET_FILE_NEW  "fleet.budget.new"
@@ -60,11 +60,6 @@ struct fleet_budget {
 	int dir;
 	bool is_read;
 	u64 left_ns; /* as written last */
-};
-
-/* Signs of life, from which JetStream knows which nodes were seen lately. */
-struct fleet_life {
-	u64 next_ns; /* when the next one is due, in monotonic time */
 };
 
 #define FLEET_WATCH_NS (60 * NS_PER_SEC) /* after the end of a recording */
@@ -122,22 +117,6 @@ static void fleet_budget_tick(struct fleet_budget *b, struct node_agent *n, u32 
 	write_left(b->dir, left_ns);
 }
 
-/* While the node is connected. Without JetStream nobody keeps them. */
-static void fleet_life_tick(struct fleet_life *f, struct link *l, const char *node, u64 now_ns)
-{
-	u64 jitter = 0;
-
-	if (now_ns < f->next_ns)
-		return;
-	if (getrandom(&jitter, sizeof(jitter), GRND_NONBLOCK) < 0)
-		jitter = now_ns;
-	f->next_ns = now_ns + SEEN_NS / 2 + jitter % (SEEN_NS / 2);
-	auto_free char *subject = xasprintf(STREAM_SEEN "%s", node);
-	auto_free char *from_leaf = xasprintf(STREAM_FROM_LEAF(STREAM_SEEN) "%s", node);
-	link_publish(l, subject, "", SYSFLAME_VERSION, strlen(SYSFLAME_VERSION));
-	link_publish(l, from_leaf, "", SYSFLAME_VERSION, strlen(SYSFLAME_VERSION));
-}
-
 static bool is_selected(const char (*params)[128], const struct control_crashed *c)
 {
 	const char *service = params[SELECTOR_SERVICE], *container = params[SELECTOR_CONTAINER];
@@ -168,18 +147,6 @@ static int fleet_entries_read(struct store *s, struct str *out)
 	return err;
 }
 
-/* Publishes an entry on "SUBJECT.NODE". A stream keeps it; without one it is lost. */
-static void fleet_entries_publish(struct link *l, const char *subject, const char *node, u64 at_ms,
-				  const char *who, const char *what)
-{
-	auto_free char *own = xasprintf("%s.%s", subject, node);
-	auto_str struct str line = { 0 };
-
-	entry_add(&line, at_ms, who, what);
-	if (!l || link_publish(l, own, "", line.at, line.len))
-		log_debug("fleet: a message to %s was not sent", own);
-}
-
 /* A request of the fleet that the daemon works on. */
 struct node_request {
 	struct fleet *fleet;
@@ -203,9 +170,45 @@ struct fleet {
 	int pressure_fd;   /* -1: unknown */
 	struct fleet_connection connection;
 	struct timespec keys_time;
-	struct fleet_life life;
 	u64 keys_ns, ticked_ns;
+	u64 seen_ns; /* when the next sign of life is due */
 };
+
+/* On "SUBJECT.NODE", for a stream; without one it is lost. */
+static void publish_own(struct fleet *f, const char *subject, const void *bytes, size_t len)
+{
+	auto_free char *own = xasprintf("%s%s", subject, f->sv->o->fleet->node);
+
+	if (!f->link || link_publish(f->link, own, "", bytes, len))
+		log_debug("fleet: a message to %s was not sent", own);
+}
+
+static void publish_entry(struct fleet *f, const char *subject, u64 at_ms, const char *who,
+			  const char *what)
+{
+	auto_str struct str line = { 0 };
+
+	entry_add(&line, at_ms, who, what);
+	publish_own(f, subject, line.at, line.len);
+}
+
+/* Up to so much longer: a whole fleet connects at once after a restart. */
+static u64 jitter(u64 most_ns)
+{
+	u64 random = time_mono_ns();
+
+	getrandom(&random, sizeof(random), GRND_NONBLOCK);
+	return random % most_ns;
+}
+
+/* A sign of life. */
+static void say_seen(struct fleet *f, u64 now_ns)
+{
+	if (!f->connection.is_up || now_ns < f->seen_ns)
+		return;
+	f->seen_ns = now_ns + SEEN_NS / 2 + jitter(SEEN_NS / 2);
+	publish_own(f, STREAM_SEEN, SYSFLAME_VERSION, strlen(SYSFLAME_VERSION));
+}
 
 static struct node_request *find_request(struct fleet *f, u32 number)
 {
@@ -591,22 +594,12 @@ static void ask_policy(struct fleet *f, u64 now_ns)
 		     strlen(POLICY_LAST));
 }
 
-static void ask_policy_soon(struct fleet *f)
-{
-	u64 now = time_mono_ns(), jitter = 0;
-
-	if (getrandom(&jitter, sizeof(jitter), GRND_NONBLOCK) < 0)
-		jitter = now;
-	f->ask_policy_ns = now + POLICY_DELAY_NS + jitter % POLICY_JITTER_NS;
-}
-
 static void host_audit(void *ctx, const char *person, const char *what)
 {
 	struct fleet *f = ctx;
 	u64 at_ns = store_audit(f->sv->store, person, what);
 
-	fleet_entries_publish(f->link, "sysflame.v1.audit.node", f->sv->o->fleet->node,
-			      at_ns / NS_PER_MS, person, what);
+	publish_entry(f, "sysflame.v1.audit.node.", at_ns / NS_PER_MS, person, what);
 }
 
 /* No stream has these: they would push out what was done. */
@@ -668,7 +661,8 @@ static void take_events(struct fleet *f)
 			f->sv->changed |=
 				fleet_connection_take(&f->connection, &e) ? CHANGED_NODE : 0;
 		if (e.kind == LINK_UP)
-			ask_policy_soon(f);
+			f->ask_policy_ns =
+				time_mono_ns() + POLICY_DELAY_NS + jitter(POLICY_JITTER_NS);
 	}
 }
 
@@ -684,8 +678,7 @@ void fleet_tick(struct fleet *f)
 	fetch_recordings(f);
 	drop_watches(f, now);
 	node_agent_tick(f->agent);
-	if (f->link && f->connection.is_up)
-		fleet_life_tick(&f->life, f->link, f->sv->o->fleet->node, now);
+	say_seen(f, now);
 	if (f->link)
 		ask_policy(f, now);
 	fleet_budget_tick(&f->budget, f->agent, f->sv->recorder.caps.nr_cpus);
@@ -697,14 +690,13 @@ void fleet_tick(struct fleet *f)
 
 void fleet_fired(struct fleet *f, const struct fired *fired)
 {
-	bool is_refused = *fired->refused != '\0';
-	auto_free char *what =
-		xasprintf("%llu %s%s%s", (unsigned long long)fired->recording, fired->why,
-			  is_refused ? "; not recorded: " : "", fired->refused);
+	auto_free char *what = *fired->refused ? xasprintf("trigger: %s; not recorded: %s",
+							   fired->why, fired->refused)
+					       : xasprintf("trigger: %s; profile %llu", fired->why,
+							   (unsigned long long)fired->recording);
 
 	if (f)
-		fleet_entries_publish(f->link, "sysflame.v1.ev", f->sv->o->fleet->node,
-				      fired->at_ms, fired->name, what);
+		publish_entry(f, "sysflame.v1.audit.trigger.", fired->at_ms, fired->name, what);
 }
 
 int fleet_fd(const struct fleet *f)

@@ -14,7 +14,6 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "fleet/controller/audit.h"
 #include "fleet/controller/controller.h"
 #include "fleet/controller/coverage.h"
 #include "fleet/controller/gather.h"
@@ -315,7 +314,7 @@ static struct controller_host host_of(struct fleet_requests *all)
 static void expect_nodes(struct fleet_requests *all, struct controller *c)
 {
 	if (all->link)
-		link_ask_seen(all->link, "", false);
+		link_read_stream(all->link, LINK_STREAM_SEEN, 0, false);
 	if (!all->census)
 		return;
 	vec_each(n, &controller_view(all->census).census->nodes)
@@ -465,8 +464,6 @@ int fleet_requests_start(struct fleet_requests *all, const struct controller_ord
 		return err;
 	}
 	expect_nodes(all, r->c);
-	auto_free char *text = audit_request_text(&r->order, who);
-	audit_publish(all->link, all->sv->o->asks->person, text);
 	*id = r->id = ++all->last_id;
 	vec_push(&all->list, r);
 	all->sv->changed |= CHANGED_FLEET;
@@ -478,10 +475,7 @@ int fleet_requests_stop(struct fleet_requests *all, u64 id)
 	vec_each(r, &all->list) {
 		if ((*r)->id != id || !(*r)->c)
 			continue;
-		auto_free char *text =
-			xasprintf("fleet: asked to stop \"%s\"", (*r)->order.selector);
 		controller_stop((*r)->c);
-		audit_publish(all->link, all->sv->o->asks->person, text);
 		(*r)->is_stopping = true;
 		all->sv->changed |= CHANGED_FLEET;
 		return 0;
@@ -501,15 +495,17 @@ static void take_message(struct fleet_requests *all, const struct link_event *e)
 /* A node that JetStream has seen in the last 90 s, or the end of the list of these nodes. */
 static void take_seen(struct fleet_requests *all, const struct link_event *e)
 {
-	if (e->kind != LINK_SEEN) {
+	const char *node = link_seen_node(e);
+
+	if (!node) {
 		all->sv->changed |= CHANGED_FLEET;
 		return;
 	}
 	if (all->next_census ?: all->census)
-		controller_take_seen(all->next_census ?: all->census, e->subject);
+		controller_take_seen(all->next_census ?: all->census, node);
 	vec_each(r, &all->list)
 		if ((*r)->c)
-			controller_take_seen((*r)->c, e->subject);
+			controller_take_seen((*r)->c, node);
 }
 
 static void take_events(struct fleet_requests *all)
@@ -527,7 +523,7 @@ static void take_events(struct fleet_requests *all)
 			return;
 		if (e.kind == LINK_MESSAGE)
 			take_message(all, &e);
-		else if (e.kind == LINK_SEEN || e.kind == LINK_SEEN_END)
+		else if (e.kind == LINK_STORED || e.kind == LINK_STORED_END)
 			take_seen(all, &e);
 		else
 			all->sv->changed |=

@@ -2,7 +2,7 @@
 /*
  * Triggers that fired, in the recorder or by an alert from outside: keeps the slices before as a
  * pinned profile, records, pins the recording, and reports: audit list, log, metrics, and
- * `sysflame.v1.ev.NODE` of a fleet (fleet_fired).
+ * `sysflame.v1.audit.trigger.NODE` of a fleet (fleet_fired).
  */
 #pragma once
 

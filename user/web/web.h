@@ -31,7 +31,6 @@ struct web_push {
 struct web_asks {
 	const char *url, *dir;   /* of NATS; the folder with nats.nk and ca.pem */
 	const u8 *private_key;   /* of the person; FLEET_KEY_LEN bytes */
-	const char *person;      /* fleet/controller/asked.h */
 	struct workers *workers; /* of merge_start_workers; web_run frees them */
 };
 

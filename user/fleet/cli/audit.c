@@ -12,6 +12,9 @@
 #include "base/time.h"
 #include "cmd/cmd.h"
 #include "fleet/cli/request.h"
+#include "fleet/controller/gather.h"
+#include "fleet/wire/entry.h"
+#include "fleet/wire/selector.h"
 
 struct options {
 	struct connection_options connection;
@@ -20,9 +23,13 @@ struct options {
 	bool all, help;
 };
 
-/* From the nodes' own lists. */
+#define SEARCHED 5000 /* messages, if a selector chooses among them */
+
+/* From the nodes' own lists, and from the stream. */
 struct listing {
 	bool all; /* also what does not concern the fleet */
+	struct selector selector;
+	bool selects;
 	struct entries entries;
 };
 
@@ -51,6 +58,45 @@ static void take_text(void *ctx, const char *node, const void *bytes, size_t len
 		add_line(a->extra, node, line);
 }
 
+/* A node that is gone is known by its name only. */
+static bool is_selected(const struct requests *a, const char *node)
+{
+	const struct listing *l = a->extra;
+	const struct gather_node *n = gather_find(controller_view(a->controllers[0]).census, node);
+	auto_free char *name = xasprintf("node=%s", node);
+
+	if (!l->selects)
+		return true;
+	if (n && n->verdict == VERDICT_NO_MATCH)
+		return false;
+	return selector_admits(&l->selector, n && *n->labels ? n->labels : name);
+}
+
+static void take_stored(struct requests *a, const struct link_event *e)
+{
+	struct listing *l = a->extra;
+	struct entry entry;
+
+	if (entry_parse_stored(e->subject, e->bytes, e->len, &entry))
+		return;
+	if (is_selected(a, entry.node))
+		vec_push(&l->entries.list, entry);
+	else
+		entry_fini(&entry);
+}
+
+/* The stream also has entries of nodes that are gone, or do not hand out their list. */
+static void add_stored(struct requests *a, u32 max)
+{
+	const struct listing *l = a->extra;
+
+	a->stored = take_stored;
+	requests_stored(a, LINK_STREAM_AUDIT, "the audit stream", l->selects ? SEARCHED : max);
+	if (l->selects && a->nr_stored > SEARCHED)
+		log_info("the audit stream: only the newest %d of %llu entries were searched",
+			 SEARCHED, (unsigned long long)a->nr_stored);
+}
+
 static void print(struct entries *all, size_t max)
 {
 	entries_sort(all, time_wall_ns() / NS_PER_MS);
@@ -59,19 +105,22 @@ static void print(struct entries *all, size_t max)
 		const struct entry *e = &all->list.at[i];
 		char text[ENTRY_TIME_TEXT];
 		entry_time(e->at_ms, text);
-		printf("%-19s  %-20s %-12s %s\n", text, *e->node ? e->node : "-", e->who, e->what);
+		printf("%-19s  %-20s %-12s %s\n", text, e->node, e->who, e->what);
 	}
 	if (all->list.nr > max)
 		log_info("%zu older entries are not shown: -n", all->list.nr - max);
 }
 
-/* The stream also has entries of nodes that are gone, or do not hand out their list. */
 static int audit(const struct options *o)
 {
-	struct listing l = { .all = o->all };
+	struct listing l = { .all = o->all, .selects = *o->select != '\0' };
 	struct requests a = { .is_silent = true, .extra = &l };
-	int status = requests_begin(&a, &o->connection, NULL);
+	auto_str struct str why = { 0 };
+	int status = requests_check_selector(o->select);
 
+	if (!status)
+		selector_parse(o->select, &l.selector, &why);
+	status = status ?: requests_begin(&a, &o->connection, NULL);
 	a.host.text = take_text;
 	if (!status) {
 		struct controller_order order = requests_order(&a, WANT_AUDIT, o->select);
@@ -82,8 +131,7 @@ static int audit(const struct options *o)
 	if (!status)
 		requests_log_reasons(controller_view(a.controllers[0]).nodes);
 	if (a.nr)
-		requests_add_entries(&a, LINK_STREAM_AUDIT, "the audit stream", o->select,
-				     (u32)o->nr, &l.entries);
+		add_stored(&a, (u32)o->nr);
 	if (!status || l.entries.list.nr)
 		print(&l.entries, (size_t)o->nr);
 	requests_end(&a);
@@ -102,21 +150,17 @@ int fleet_audit_main(int argc, char **argv)
 		  "also entries that do not concern the fleet" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
 	};
-	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
+	int status = requests_parse(
+		"audit", opts, ARRAY_SIZE(opts), argc, argv, &o.help,
+		"usage: sysflame fleet audit --nats URL --fleet-dir DIR [OPTION..]\n\n"
+		"Shows who asked nodes for what, and triggers that fired, latest first, from the\n"
+		"nodes' own lists and from the audit stream of JetStream. Takes an operator.\n");
 
-	if (next < 0)
-		return EXIT_USAGE;
-	if (o.help) {
-		puts("usage: sysflame fleet audit --nats URL --fleet-dir DIR [OPTION..]\n\n"
-		     "Shows who asked nodes for what, latest first, from the nodes' own lists and\n"
-		     "from the audit stream of JetStream. Takes an operator.\n");
-		opt_help(opts, ARRAY_SIZE(opts));
-		return 0;
-	}
-	if (next < argc || o.nr < 1) {
-		log_error("fleet audit: takes options only, and -n at least 1");
+	if (status >= 0)
+		return status;
+	if (o.nr < 1) {
+		log_error("fleet audit: -n takes at least 1");
 		return EXIT_USAGE;
 	}
-	int status = requests_check_selector(o.select);
-	return status ?: audit(&o);
+	return audit(&o);
 }

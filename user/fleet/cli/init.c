@@ -23,7 +23,7 @@ struct options {
 	bool help;
 };
 
-/* For what its owner asks (fleet/controller/audit.h). */
+/* For the policies that its owner signs. */
 static int write_person(const char *dir, const char *person)
 {
 	auto_free char *path = xasprintf("%s/person", dir), *text = xasprintf("%s\n", person);

@@ -192,11 +192,9 @@ struct grants {
 };
 
 /* Of every person. */
-#define PERSON_PUBLISHES                                                                           \
-	"sysflame.v1.req.all", "sysflame.v1.ctl", "sysflame.v1.node.*.get",                        \
-		"sysflame.v1.audit.person.NAME", "$JS.API.STREAM.INFO.KV_SYSFLAME_NODES",          \
-		"$JS.API.STREAM.INFO.SYSFLAME_AUDIT", "$JS.API.STREAM.INFO.SYSFLAME_RESULTS",      \
-		"$JS.API.STREAM.MSG.GET.KV_SYSFLAME_NODES", "$JS.API.DIRECT.GET.SYSFLAME_RESULTS", \
+#define PERSON_PUBLISHES                                                                    \
+	"sysflame.v1.req.all", "sysflame.v1.ctl", "sysflame.v1.node.*.get",                 \
+		"$JS.API.STREAM.INFO.SYSFLAME_NODES", "$JS.API.STREAM.INFO.SYSFLAME_AUDIT", \
 		"$JS.API.STREAM.INFO.SYSFLAME_POLICY", "$JS.API.DIRECT.GET.SYSFLAME_POLICY"
 
 /*
@@ -211,9 +209,9 @@ struct grants {
 static const struct grants grants[NR_RIGHTS] = {
 	[RIGHTS_NODE] = {
 		"node",
-		{ "_INBOX.*.*.answer.NAME", "_INBOX.*.*.chunk.NAME.>", "sysflame.v1.ev.NAME",
-		  "sysflame.v1.audit.node.NAME", STREAM_SEEN "NAME",
-		  STREAM_FROM_LEAF(STREAM_SEEN "NAME"), "$JS.API." STREAM_GET_POLICY,
+		{ "_INBOX.*.*.answer.NAME", "_INBOX.*.*.chunk.NAME.>",
+		  "sysflame.v1.audit.node.NAME", "sysflame.v1.audit.trigger.NAME",
+		  STREAM_SEEN "NAME", "$JS.API." STREAM_GET_POLICY,
 		  STREAM_FROM_LEAF(STREAM_GET_POLICY) },
 		{ "sysflame.v1.req.all", "sysflame.v1.ctl", "sysflame.v1.policy",
 		  "sysflame.v1.node.NAME.>",
@@ -227,10 +225,9 @@ static const struct grants grants[NR_RIGHTS] = {
 	[RIGHTS_OPERATOR] = {
 		"person",
 		{ PERSON_PUBLISHES, "sysflame.v1.policy",
-		  "$JS.API.STREAM.CREATE.KV_SYSFLAME_NODES",
+		  "$JS.API.STREAM.CREATE.SYSFLAME_NODES",
 		  "$JS.API.STREAM.CREATE.SYSFLAME_POLICY",
 		  "$JS.API.STREAM.CREATE.SYSFLAME_AUDIT",
-		  "$JS.API.STREAM.CREATE.SYSFLAME_RESULTS",
 		  "$JS.API.DIRECT.GET.SYSFLAME_AUDIT" },
 		{ "_INBOX.INBOX.>" },
 	},

@@ -10,7 +10,6 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "base/time.h"
 #include "cmd/cmd.h"
 #include "fleet/cli/request.h"
 #include "fleet/controller/gather.h"
@@ -82,54 +81,20 @@ static void print_nodes(const struct gather *g)
 		log_warn("%u answers came from a second node of the same name", g->nr_twins);
 }
 
-#define GONE_SHOWN 50
-
 /* Nodes that were seen in the last 90 s and did not answer now. */
-struct gone {
-	const struct gather *census;
-	char names[GONE_SHOWN][64];
-	u64 at_ms[GONE_SHOWN];
-	u32 nr, nr_all;
-};
-
-static void add_gone(struct requests *a, const char *node, u64 at_ms)
+static void print_gone_node(struct requests *a, const struct link_event *e)
 {
-	struct gone *g = a->extra;
+	const char *node = link_seen_node(e);
 
-	if (!node_name_is_valid(node) || gather_find(g->census, node))
-		return;
-	for (u32 i = 0; i < g->nr; i++)
-		if (!strcmp(g->names[i], node)) {
-			g->at_ms[i] = at_ms;
-			return;
-		}
-	g->nr_all++;
-	if (g->nr < GONE_SHOWN)
-		copy_text(g->names[g->nr++], sizeof(g->names[0]), node);
+	if (node && node_name_is_valid(node) && !gather_find(a->extra, node))
+		printf("%-20s does not answer; seen within the last 90 s\n", node);
 }
 
 static void print_gone(struct requests *a, const struct gather *census)
 {
-	struct gone g = { .census = census };
-	u64 now_ms = time_wall_ns() / NS_PER_MS;
-
-	a->extra = &g;
-	a->seen = add_gone;
-	if (!requests_seen(a, "")) {
-		log_info("nodes that are gone are unknown: %s", a->why);
-		return;
-	}
-	for (u32 i = 0; i < g.nr; i++) {
-		requests_seen(a, g.names[i]);
-		if (g.at_ms[i] && g.at_ms[i] <= now_ms)
-			printf("%-20s does not answer; last seen %llu s ago\n", g.names[i],
-			       (unsigned long long)((now_ms - g.at_ms[i]) / 1000));
-		else
-			printf("%-20s does not answer\n", g.names[i]);
-	}
-	if (g.nr_all > g.nr)
-		log_info("%u more node%s not answer", g.nr_all - g.nr,
-			 g.nr_all - g.nr == 1 ? " does" : "s do");
+	a->extra = (void *)census;
+	a->stored = print_gone_node;
+	requests_stored(a, LINK_STREAM_SEEN, "the list of nodes that were seen", 0);
 }
 
 /* A request that runs on some nodes: "ID AGE DURATION PERSON SELECTOR", as they report it. */
@@ -180,49 +145,13 @@ static void print_running(const struct gather *g)
 	}
 }
 
-#define FIRED_SHOWN 20
-#define FIRED_MS    (24 * 3600 * 1000ull)
-
-/* Triggers of the last day. */
-static void print_fired(struct requests *a, const char *select)
-{
-	u64 now_ms = time_wall_ns() / NS_PER_MS;
-	struct entries all = { 0 };
-	u32 nr = 0;
-
-	requests_add_entries(a, LINK_STREAM_FIRED, "the stream of triggers", select, FIRED_SHOWN,
-			     &all);
-	entries_sort(&all, now_ms);
-	vec_each(e, &all.list) {
-		char at[ENTRY_TIME_TEXT];
-		u64 profile;
-		const char *why = entry_reason(e, &profile);
-		if (e->is_future || e->at_ms + FIRED_MS < now_ms || nr == FIRED_SHOWN)
-			break;
-		if (!nr++)
-			printf("%-19s  %-20s %-12s %8s  %s\n", "FIRED (UTC)", "NODE", "TRIGGER",
-			       "PROFILE", "REASON");
-		auto_free char *id =
-			profile ? xasprintf("%llu", (unsigned long long)profile) : xstrdup("-");
-		entry_time(e->at_ms, at);
-		printf("%-19s  %-20s %-12s %8s  %s\n", at, e->node, e->who, id, why);
-	}
-	entries_fini(&all);
-}
-
-/* The second list, after that of the nodes that answer. */
-enum beside {
-	BESIDE_GONE,
-	BESIDE_FIRED,
-};
-
 static void warn(void *ctx, const char *text)
 {
 	log_warn("%s", text);
 }
 
 static int take_census(const struct options *o, void (*print)(const struct gather *g),
-		       enum beside beside)
+		       bool lists_gone)
 {
 	struct requests a = { .is_silent = true };
 	int status = requests_begin(&a, &o->connection, NULL);
@@ -240,10 +169,8 @@ static int take_census(const struct options *o, void (*print)(const struct gathe
 	/* Also if no node answered: then all are gone, or of another version. */
 	if (a.nr)
 		census_text_report(controller_view(a.controllers[0]).census, warn, NULL);
-	if (a.nr && beside == BESIDE_GONE)
+	if (a.nr && lists_gone)
 		print_gone(&a, controller_view(a.controllers[0]).census);
-	else if (a.nr)
-		print_fired(&a, o->select);
 	requests_end(&a);
 	return status;
 }
@@ -281,20 +208,18 @@ int fleet_ls_main(int argc, char **argv)
 			   "Lists the nodes that answer now.\n",
 			   false);
 
-	return status || o.help ? status : take_census(&o, print_nodes, BESIDE_GONE);
+	return status || o.help ? status : take_census(&o, print_nodes, true);
 }
 
 int fleet_status_main(int argc, char **argv)
 {
 	struct options o = { .connection = { .wait_s = 2 }, .select = "" };
-	int status =
-		parse(&o, argc, argv,
-		      "usage: sysflame fleet status --nats URL --fleet-dir DIR [OPTION..]\n\n"
-		      "Lists the requests that nodes are serving now, and triggers that fired\n"
-		      "within a day.\n",
-		      false);
+	int status = parse(&o, argc, argv,
+			   "usage: sysflame fleet status --nats URL --fleet-dir DIR [OPTION..]\n\n"
+			   "Lists the requests that nodes are serving now.\n",
+			   false);
 
-	return status || o.help ? status : take_census(&o, print_running, BESIDE_FIRED);
+	return status || o.help ? status : take_census(&o, print_running, false);
 }
 
 /* A node that serves no such request is no error. */

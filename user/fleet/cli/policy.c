@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "cmd/cmd.h"
 #include "fleet/cli/request.h"
+#include "fleet/wire/entry.h"
 #include "fleet/wire/policy.h"
 
 #define UNSET INT_MIN
@@ -53,9 +55,7 @@ static bool read_kept(struct requests *a, struct kept *out)
 	*out = (struct kept){ 0 };
 	a->extra = out;
 	a->stored = take_stored;
-	bool is_read = requests_stored(a, LINK_STREAM_POLICY, 1);
-	if (!is_read)
-		log_warn("the policy's stream %s%s", a->has_all ? "" : "cannot be read: ", a->why);
+	bool is_read = requests_stored(a, LINK_STREAM_POLICY, "the policy's stream", 1);
 	a->stored = NULL;
 	a->extra = NULL;
 	return is_read;
@@ -100,8 +100,10 @@ static int show(struct requests *a)
 	char at[ENTRY_TIME_TEXT];
 	struct kept kept;
 
-	if (!read_kept(a, &kept))
+	if (!read_kept(a, &kept)) {
+		log_error("fleet policy: it is unknown");
 		return EXIT_FAILED;
+	}
 	if (!kept.is_there) {
 		puts("no policy: each node holds its own limits");
 		return 0;
@@ -121,7 +123,7 @@ static int show(struct requests *a)
 static int send(struct requests *a, const struct fleet_policy *p)
 {
 	struct fleet_message m = { .kind = MESSAGE_POLICY };
-	auto_str struct str bytes = { 0 }, asked = { 0 };
+	auto_str struct str bytes = { 0 };
 	struct kept before, after;
 
 	if (policy_sign(p, a->private_key, &m.sealed)) {
@@ -133,9 +135,6 @@ static int send(struct requests *a, const struct fleet_policy *p)
 	message_encode(&m, &bytes);
 	bool has_stream = read_kept(a, &before); /* makes it, if it is missing */
 	link_publish(a->link, POLICY_SUBJECT, "", bytes.at, bytes.len);
-	str_add(&asked, "fleet: asked for the policy: ");
-	policy_print(p, &asked);
-	audit_publish(a->link, a->person, asked.at);
 	bool is_kept = has_stream && read_kept(a, &after) && after.policy.at_ms == p->at_ms;
 	if (!is_kept)
 		log_warn("the policy was not kept: nodes that connect later do not get it");
@@ -191,6 +190,18 @@ static int take_limits(const struct options *o, struct fleet_policy *p, bool *se
 	return 0;
 }
 
+/* The name that fleet init has put into the folder of the key. */
+static void read_person(const char *dir, char by[64])
+{
+	auto_free char *path = xasprintf("%s/person", dir), *text = NULL;
+	size_t len;
+	bool is_read = !file_read(path, 1024, &text, &len);
+
+	if (is_read)
+		text[strcspn(text, "\n")] = '\0';
+	copy_text(by, 64, is_read && node_name_is_valid(text) ? text : "operator");
+}
+
 static int policy(const struct options *o)
 {
 	struct requests a = { 0 };
@@ -200,7 +211,7 @@ static int policy(const struct options *o)
 
 	if (!status) {
 		p.at_ms = time_wall_ns() / NS_PER_MS;
-		copy_text(p.by, sizeof(p.by), *a.person ? a.person : "operator");
+		read_person(o->connection.dir, p.by);
 		status = sets ? send(&a, &p) : show(&a);
 	}
 	requests_end(&a);

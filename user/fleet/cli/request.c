@@ -93,11 +93,9 @@ static void stop_http(void *ctx, const u8 *id)
 /* From JetStream. */
 static void take_kept(struct requests *a, const struct link_event *e)
 {
-	if (e->kind == LINK_SEEN && a->seen) {
-		a->seen(a, e->subject, strtoull(e->text, NULL, 10));
-	} else if (e->kind == LINK_STORED && a->stored) {
+	if (e->kind == LINK_STORED && a->stored) {
 		a->stored(a, e);
-	} else if (e->kind == LINK_SEEN_END || e->kind == LINK_STORED_END) {
+	} else if (e->kind == LINK_STORED_END) {
 		a->has_all = true;
 		a->nr_stored = strtoull(e->reply, NULL, 10);
 		a->why = *e->text ? xstrdup(e->text) : NULL;
@@ -298,7 +296,6 @@ int requests_begin(struct requests *a, const struct connection_options *o, struc
 	snprintf(a->owner, sizeof(a->owner), "_INBOX.%s", owner);
 	if (!a->resumed.len)
 		snprintf(a->inbox, sizeof(a->inbox), "_INBOX.%s.%s", owner, text);
-	audit_person(o->dir, a->person);
 	read_known(a);
 	return connect_link(a);
 }
@@ -343,7 +340,6 @@ void requests_end(struct requests *a)
 	link_free(a->link);
 	http_fleet_free(a->http);
 	free(a->why);
-	free(a->asked);
 	free(a->known);
 	str_fini(&a->resumed);
 	explicit_bzero(a->private_key, sizeof(a->private_key));
@@ -363,22 +359,17 @@ static bool await_kept(struct requests *a)
 	while (!a->has_all && time_mono_ns() < until && !take_events(a))
 		wait_a_while(a);
 	if (!a->has_all)
-		a->why = xstrdup("JetStream does not answer");
+		a->why = xstrdup("cannot be read: JetStream does not answer");
 	return !a->why;
 }
 
-bool requests_seen(struct requests *a, const char *node)
+bool requests_stored(struct requests *a, enum link_stream stream, const char *name, u32 max)
 {
 	forget_kept(a);
-	link_ask_seen(a->link, node, true);
-	return await_kept(a);
-}
-
-bool requests_stored(struct requests *a, enum link_stream stream, u32 max)
-{
-	forget_kept(a);
-	link_read_stream(a->link, stream, max);
-	return await_kept(a);
+	link_read_stream(a->link, stream, max, true);
+	if (!await_kept(a))
+		log_info("%s %s", name, a->why);
+	return !a->why;
 }
 
 struct controller_order requests_order(const struct requests *a, enum fleet_want want,
@@ -395,23 +386,12 @@ struct controller_order requests_order(const struct requests *a, enum fleet_want
 	return o;
 }
 
-/* Once for the readings of `fleet top`, which are all the same. Takes the text over. */
-static void publish_asked(struct requests *a, char *text)
-{
-	if (!a->http && (!a->asked || strcmp(a->asked, text) != 0))
-		audit_publish(a->link, a->person, text);
-	free(a->asked);
-	a->asked = text;
-}
-
 int requests_add(struct requests *a, const struct controller_order *o)
 {
 	if (controller_start(o, &a->host, &a->controllers[a->nr])) {
 		log_error("fleet: the request cannot be signed or sent");
 		return EXIT_FAILED;
 	}
-	if (o->want != WANT_CENSUS)
-		publish_asked(a, audit_request_text(o, NULL));
 	expect_known(a, a->controllers[a->nr++]);
 	return 0;
 }
@@ -432,9 +412,11 @@ static bool have_reached(const struct requests *a, enum controller_phase phase)
 	return true;
 }
 
-static void add_silent(struct requests *a, const char *node, u64 at_ms)
+static void add_silent(struct requests *a, const struct link_event *e)
 {
-	for (u32 i = 0; i < a->nr; i++)
+	const char *node = link_seen_node(e);
+
+	for (u32 i = 0; node && i < a->nr; i++)
 		controller_take_seen(a->controllers[i], node);
 }
 
@@ -444,15 +426,15 @@ static void ask_silent(struct requests *a)
 	if (!a->names_silent || a->has_asked_silent || a->http)
 		return;
 	a->has_asked_silent = true;
-	a->seen = add_silent;
+	a->stored = add_silent;
 	forget_kept(a);
-	link_ask_seen(a->link, "", false);
+	link_read_stream(a->link, LINK_STREAM_SEEN, 0, false);
 }
 
 void requests_log_silent(struct requests *a)
 {
 	if (a->has_asked_silent && !await_kept(a))
-		log_debug("fleet: nodes that did not answer are unknown: %s", a->why);
+		log_debug("fleet: the list of nodes %s", a->why);
 	warn(census_silent_text(controller_view(a->controllers[0]).census));
 	a->has_asked_silent = false;
 }
@@ -716,60 +698,4 @@ void request_options_apply(const struct request_options *e, struct controller_or
 	o->ago_s = e->ago_s;
 	o->has_waves = !e->no_waves;
 	fleet_choice_apply(&e->choice, o);
-}
-
-#define SEARCHED 5000 /* messages, if a selector chooses among them */
-
-struct taking {
-	struct selector selector;
-	bool selects;
-	const struct gather *census; /* NULL: unknown */
-	struct entries *out;
-};
-
-/* What people asked for concerns no single node. */
-static bool is_selected(const struct taking *t, const char *node)
-{
-	const struct gather_node *n = t->census ? gather_find(t->census, node) : NULL;
-	auto_free char *name = xasprintf("node=%s", node);
-
-	if (!t->selects)
-		return true;
-	if (!*node || (n && n->verdict == VERDICT_NO_MATCH))
-		return false;
-	return selector_admits(&t->selector, n && *n->labels ? n->labels : name);
-}
-
-static void take_stored(struct requests *a, const struct link_event *e)
-{
-	struct taking *t = a->extra;
-	struct entry entry;
-
-	if (entry_parse_stored(e->subject, e->bytes, e->len, &entry))
-		return;
-	if (is_selected(t, entry.node))
-		vec_push(&t->out->list, entry);
-	else
-		entry_fini(&entry);
-}
-
-void requests_add_entries(struct requests *a, enum link_stream stream, const char *name,
-			  const char *select, u32 max, struct entries *out)
-{
-	struct taking t = { .selects = *select != '\0', .out = out };
-	auto_str struct str why = { 0 };
-
-	if (selector_parse(select, &t.selector, &why))
-		return;
-	if (a->nr)
-		t.census = controller_view(a->controllers[0]).census;
-	a->extra = &t;
-	a->stored = take_stored;
-	if (!requests_stored(a, stream, t.selects ? SEARCHED : max))
-		log_info("%s %s%s", name, a->has_all ? "" : "cannot be read: ", a->why);
-	if (t.selects && a->nr_stored > SEARCHED)
-		log_info("%s: only the newest %d of %llu entries were searched", name, SEARCHED,
-			 (unsigned long long)a->nr_stored);
-	a->stored = NULL;
-	a->extra = NULL;
 }

@@ -5,10 +5,8 @@
 #include <limits.h>
 
 #include "base/opt.h"
-#include "fleet/controller/audit.h"
 #include "fleet/controller/controller.h"
 #include "fleet/http/http_fleet.h"
-#include "fleet/wire/entry.h"
 #include "fleet/wire/link.h"
 #include "profile/profile.h"
 
@@ -49,15 +47,12 @@ struct requests {
 	struct http_fleet *http; /* instead of the link */
 	bool is_up, is_lost;
 	char owner[32]; /* "_INBOX.HEX": the library's inboxes are below it */
-	bool has_all;   /* the answer to requests_seen or requests_stored is complete */
+	bool has_all;   /* the answer to requests_stored is complete */
 	char *why;      /* why it is not, or another fault; NULL or owned */
-	void (*seen)(struct requests *a, const char *node, u64 at_ms); /* 0: unknown */
-	void (*stored)(struct requests *a, const struct link_event *e);
+	void (*stored)(struct requests *a, const struct link_event *e); /* of LINK_STORED */
 	u64 nr_stored;     /* messages that the stream keeps */
 	bool names_silent; /* set by the subcommand: requests_log_silent follows */
 	bool has_asked_silent;
-	char person[AUDIT_NAME];
-	char *asked; /* the last request as a sentence for the audit stream; owned */
 	char *known; /* names of nodes that should answer a census, a line each; owned; NULL */
 	char inbox[64];
 	u8 private_key[FLEET_KEY_LEN];
@@ -80,11 +75,11 @@ int requests_read_key(const char *dir, u8 *private_key);
 int requests_begin(struct requests *a, const struct connection_options *o, struct workers *w);
 void requests_end(struct requests *a);
 
-/* Nodes of the last 90 s from JetStream, or the time of one; calls a->seen. False: a->why. */
-bool requests_seen(struct requests *a, const char *node);
-
-/* The same for the newest messages of a stream, at most `max`; calls a->stored. */
-bool requests_stored(struct requests *a, enum link_stream stream, u32 max);
+/*
+ * Calls a->stored for the newest messages of a stream, at most `max`. False: something is wrong; a
+ * sentence was logged that begins with `name`.
+ */
+bool requests_stored(struct requests *a, enum link_stream stream, const char *name, u32 max);
 
 /* An order with defaults for these nodes. */
 struct controller_order requests_order(const struct requests *a, enum fleet_want want,
@@ -189,12 +184,3 @@ struct request_options {
 /* Returns an exit status; errors are logged. */
 int request_options_check(struct request_options *e, const char *command);
 void request_options_apply(const struct request_options *e, struct controller_order *o);
-
-/*
- * Adds the newest `max` entries of a stream of JetStream. With a selector only entries of the nodes
- * that it chooses, and up to 5,000 messages are searched for them. The census of the first
- * controller has the labels of the nodes; a node that is gone is known by its name only. Logs a
- * sentence that begins with `name` if something is wrong.
- */
-void requests_add_entries(struct requests *a, enum link_stream stream, const char *name,
-			  const char *select, u32 max, struct entries *out);

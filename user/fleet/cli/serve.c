@@ -71,7 +71,6 @@ struct serving {
 	struct listening socket;
 	struct tls tls;
 	u8 private_key[FLEET_KEY_LEN];
-	char person[AUDIT_NAME];
 	int control[2]; /* web_run waits for certificates at the first one */
 };
 
@@ -82,7 +81,6 @@ static int open_all(const struct options *o, struct serving *s)
 
 	if (status)
 		return status;
-	audit_person(o->fleet_dir, s->person);
 	int err = o->tls_key ? tls_read(o->tls_cert, o->tls_key, &s->tls, &why) : 0;
 	err = err ?: home_open(o->dir, geteuid(), getegid(), &s->home, &why)
 			     ?: listen_on(o->listen, &s->socket, &why);
@@ -109,8 +107,7 @@ static int run_web(const struct options *o, struct serving *s)
 {
 	struct web_asks asks = { .url = o->url,
 				 .dir = o->fleet_dir,
-				 .private_key = s->private_key,
-				 .person = s->person };
+				 .private_key = s->private_key };
 	struct web_options options = {
 		.listen_fd = s->socket.fd,
 		.control_fd = s->control[0],

@@ -39,13 +39,8 @@
 	"the server closed the connection before its answer: it may be full (max_connections), " \
 	"or no NATS server listens there"
 #define WAIT_MS      2000
-#define SEEN_BUCKET  "SYSFLAME_NODES"
-#define SEEN_S       90
-#define KEPT_S       (90 * 24 * 3600)
 #define KEPT_BYTES   (512ll << 20) /* of a stream */
-#define KEPT_MAX     10000         /* of a node or a person: no one can crowd out the others */
 #define READ_MS      8000          /* for a whole stream */
-#define READ_MAX     10000         /* messages */
 #define READ_AT_ONCE 128           /* questions on their way */
 
 int bus_pack(enum bus_packet_kind kind, const char *subject, const char *reply, const void *bytes,
@@ -103,14 +98,10 @@ bool bus_unpack(const u8 *packet, size_t nr, struct bus_parts *out)
 AUTO_DEFINE(options, natsOptions *, natsOptions_Destroy)
 #define auto_options __attribute__((cleanup(auto_options_run)))
 
-struct bus_client {
+struct bus {
 	int sock;
 	natsConnection *connection;
 	const char *inbox; /* prefix of inboxes; NULL: the library's */
-};
-
-struct bus {
-	struct bus_client client;
 	bool has_key;
 	char *nkey; /* path of the seed; owned; NULL */
 	struct bus_key key;
@@ -125,13 +116,11 @@ struct bus {
 /* Called by the library's threads, too. */
 static void put_text(const struct bus *b, enum bus_packet_kind kind, const char *text)
 {
-	bus_put(b->client.sock, kind, "", "", text, strlen(text));
+	bus_put(b->sock, kind, "", "", text, strlen(text));
 }
 
 AUTO_DEFINE(js, jsCtx *, jsCtx_Destroy)
 #define auto_js __attribute__((cleanup(auto_js_run)))
-AUTO_DEFINE(kv, kvStore *, kvStore_Destroy)
-#define auto_kv __attribute__((cleanup(auto_kv_run)))
 AUTO_DEFINE(inbox, natsInbox *, natsInbox_Destroy)
 #define auto_inbox __attribute__((cleanup(auto_inbox_run)))
 AUTO_DEFINE(sub, natsSubscription *, natsSubscription_Destroy)
@@ -141,64 +130,68 @@ AUTO_DEFINE(info, jsStreamInfo *, jsStreamInfo_Destroy)
 
 struct stream_kind {
 	const char *name, *subjects;
-	u32 kept_s; /* 0: for ever */
+	u32 kept_s, kept_max; /* 0 s: for ever; `kept_max`: of each subject */
+	bool in_memory;
 };
 
+/* Nobody can crowd out the entries of others. */
 static const struct stream_kind streams[NR_LINK_STREAMS] = {
-	[LINK_STREAM_AUDIT] = { "SYSFLAME_AUDIT", "sysflame.v1.audit.*.*", KEPT_S },
-	[LINK_STREAM_FIRED] = { "SYSFLAME_RESULTS", "sysflame.v1.ev.*", KEPT_S },
-	[LINK_STREAM_POLICY] = { "SYSFLAME_POLICY", POLICY_SUBJECT, 0 },
+	[LINK_STREAM_SEEN] = { "SYSFLAME_NODES", STREAM_SEEN "*", 90, 1, true },
+	[LINK_STREAM_AUDIT] = { "SYSFLAME_AUDIT", "sysflame.v1.audit.*.*", 90 * 24 * 3600, 10000 },
+	[LINK_STREAM_POLICY] = { "SYSFLAME_POLICY", POLICY_SUBJECT, 0, 10000 },
 };
 
-static natsStatus open_js(natsConnection *nc, jsCtx **out)
+static const char *why_no_jetstream(natsStatus s)
+{
+	switch (s) {
+	case NATS_NO_RESPONDERS:
+		return "the NATS server runs without JetStream";
+	case NATS_TIMEOUT:
+		return "JetStream does not answer; this key may have no right to it";
+	case NATS_NOT_FOUND:
+		return "there is no such stream; an operator's sysflame fleet ls makes it";
+	default:
+		return nats_GetLastError(NULL) ?: natsStatus_GetText(s);
+	}
+}
+
+/* Subjects of the nodes come with the state of their stream, without a consumer. */
+static natsStatus find_stream(jsCtx *js, enum link_stream i, jsStreamInfo **out)
 {
 	jsOptions o;
 
 	jsOptions_Init(&o);
 	o.Wait = WAIT_MS;
-	return natsConnection_JetStream(out, nc, &o);
-}
-
-/* "": it is all right. */
-static const char *why_no_jetstream(natsStatus s)
-{
-	switch (s) {
-	case NATS_OK:
-		return "";
-	case NATS_NO_RESPONDERS:
-		return "the NATS server runs without JetStream";
-	case NATS_TIMEOUT:
-		return "JetStream does not answer; this key may have no right to it";
-	default:
-		return nats_GetLastError(NULL) ?: natsStatus_GetText(s);
-	}
+	o.Stream.Info.SubjectsFilter = i == LINK_STREAM_SEEN ? STREAM_SEEN ">" : NULL;
+	return js_GetStreamInfo(out, js, streams[i].name, &o, NULL);
 }
 
 /*
  * Nobody may change or remove a message. Nodes and people fill the stream by plain publishing; who
  * may create streams makes it, when it is missing.
  */
-static natsStatus open_stream(jsCtx *js, enum link_stream i, jsStreamInfo **out)
+static natsStatus make_stream(jsCtx *js, enum link_stream i)
 {
-	const char *subjects[] = { streams[i].subjects };
+	const struct stream_kind *kind = &streams[i];
+	auto_info jsStreamInfo *info = NULL;
 	jsStreamConfig c;
-	natsStatus s = js_GetStreamInfo(out, js, streams[i].name, NULL, NULL);
+	natsStatus s = find_stream(js, i, &info);
 
 	if (s != NATS_NOT_FOUND)
 		return s;
 	jsStreamConfig_Init(&c);
-	c.Name = streams[i].name;
-	c.Subjects = subjects;
+	c.Name = kind->name;
+	c.Subjects = (const char *[]){ kind->subjects };
 	c.SubjectsLen = 1;
-	c.Storage = js_FileStorage;
-	c.MaxAge = streams[i].kept_s * (int64_t)NS_PER_SEC;
-	c.MaxBytes = KEPT_BYTES;
-	c.MaxMsgsPerSubject = KEPT_MAX;
+	c.Storage = kind->in_memory ? js_MemoryStorage : js_FileStorage;
+	c.MaxAge = kind->kept_s * (int64_t)NS_PER_SEC;
+	c.MaxBytes = kind->in_memory ? -1 : KEPT_BYTES; /* these bytes are reserved */
+	c.MaxMsgsPerSubject = kind->kept_max;
 	c.MaxMsgSize = ENTRY_MAX;
 	c.DenyDelete = true;
 	c.DenyPurge = true;
 	c.AllowDirect = true;
-	return js_AddStream(out, js, &c, NULL, NULL);
+	return js_AddStream(NULL, js, &c, NULL, NULL);
 }
 
 /* Why the entries of a stream are missing or can be forged; "" if its configuration is as ours. */
@@ -213,196 +206,107 @@ static const char *fault_of(const jsStreamConfig *c, enum link_stream i)
 	return "";
 }
 
-static natsStatus open_bucket(jsCtx *js, bool creates, kvStore **out)
+static natsStatus ask_message(const struct bus *b, const char *api, const char *inbox, u64 number)
 {
-	kvConfig config;
-	natsStatus s = js_KeyValue(out, js, SEEN_BUCKET);
+	auto_free char *ask = xasprintf("{\"seq\":%llu}", (unsigned long long)number);
 
-	if (s == NATS_OK || !creates)
-		return s;
-	kvConfig_Init(&config);
-	config.Bucket = SEEN_BUCKET;
-	config.History = 1;
-	config.TTL = SEEN_S * (int64_t)NS_PER_SEC;
-	config.StorageType = js_MemoryStorage;
-	return js_CreateKeyValue(out, js, &config);
-}
-
-/* Names come with the state of the stream: there is no consumer. */
-static natsStatus put_names(const struct bus_client *b, jsCtx *js)
-{
-	size_t prefix = strlen(STREAM_SEEN);
-	auto_info jsStreamInfo *info = NULL;
-	jsOptions o;
-
-	jsOptions_Init(&o);
-	o.Wait = WAIT_MS;
-	o.Stream.Info.SubjectsFilter = STREAM_SEEN ">";
-	natsStatus s = js_GetStreamInfo(&info, js, "KV_" SEEN_BUCKET, &o, NULL);
-	const jsStreamStateSubjects *all = s == NATS_OK ? info->State.Subjects : NULL;
-	for (int i = 0; all && i < all->Count; i++)
-		if (!strncmp(all->List[i].Subject, STREAM_SEEN, prefix))
-			bus_put(b->sock, BUS_SEEN, all->List[i].Subject + prefix, "", "", 0);
-	return s;
-}
-
-/* Not kvStore_Get, whose subject is no right of people (fleet/cli/layout.c). */
-static natsStatus put_time(const struct bus_client *b, jsCtx *js, const char *node)
-{
-	auto_free char *subject = xasprintf("%s%s", STREAM_SEEN, node);
-	natsMsg *m = NULL;
-	char text[32];
-	natsStatus s = js_GetLastMsg(&m, js, "KV_" SEEN_BUCKET, subject, NULL, NULL);
-
-	if (s == NATS_OK) {
-		snprintf(text, sizeof(text), "%lld",
-			 (long long)(natsMsg_GetTime(m) / (int64_t)NS_PER_MS));
-		bus_put(b->sock, BUS_SEEN, node, "", text, strlen(text));
-	}
-	natsMsg_Destroy(m);
-	return s == NATS_NOT_FOUND ? NATS_OK : s;
-}
-
-/* The first command that may creates all of them, so that nothing is lost until somebody reads. */
-static void open_streams(jsCtx *js)
-{
-	for (enum link_stream i = 0; i < NR_LINK_STREAMS; i++) {
-		auto_info jsStreamInfo *info = NULL;
-		if (open_stream(js, i, &info) == NATS_TIMEOUT)
-			return; /* this key has no right to it */
-	}
-}
-
-/*
- * Sends BUS_SEEN for each node, or the one of this name, and BUS_SEEN_END. `creates`: creates the
- * bucket and the streams if they are missing.
- */
-static void bus_list_seen(const struct bus_client *b, const char *node, bool creates)
-{
-	auto_js jsCtx *js = NULL;
-	auto_kv kvStore *kv = NULL;
-	natsStatus s = open_js(b->connection, &js);
-
-	if (s == NATS_OK)
-		s = open_bucket(js, creates, &kv);
-	if (s == NATS_OK && creates && !*node)
-		open_streams(js);
-	if (s == NATS_OK)
-		s = *node ? put_time(b, js, node) : put_names(b, js);
-	const char *why = why_no_jetstream(s);
-	bus_put(b->sock, BUS_SEEN_END, "", "", why, strlen(why));
-}
-
-/* The newest first. Several questions are on their way; the answers have subjects of their own. */
-struct reading {
-	const struct bus_client *bus;
-	const char *api, *inbox;
-	u64 next, first; /* sequence numbers */
-	u32 waiting;
-	bool has_right; /* an answer has arrived: without the right to ask, one refusal is enough */
-};
-
-static natsStatus ask_next(struct reading *r)
-{
-	auto_free char *reply = xasprintf("%s.%llu", r->inbox, (unsigned long long)r->next);
-	auto_free char *ask = xasprintf("{\"seq\":%llu}", (unsigned long long)r->next);
-
-	r->next--;
-	r->waiting++;
-	return natsConnection_PublishRequestString(r->bus->connection, r->api, reply, ask);
+	return natsConnection_PublishRequestString(b->connection, api, inbox, ask);
 }
 
 /* A message without a subject says that the stream has dropped that one. */
-static natsStatus take_answer(struct reading *r, natsSubscription *sub)
+static natsStatus take_answer(const struct bus *b, natsSubscription *sub)
 {
 	const char *subject = NULL;
 	natsMsg *m = NULL;
 	natsStatus s = natsSubscription_NextMsg(&m, sub, WAIT_MS);
+	int len = s == NATS_OK ? natsMsg_GetDataLength(m) : 0;
 
-	if (s != NATS_OK)
-		return s;
-	int len = natsMsg_GetDataLength(m);
-	r->waiting--;
-	r->has_right = true;
-	if (natsMsg_IsNoResponders(m))
+	if (s == NATS_OK && natsMsg_IsNoResponders(m))
 		s = NATS_NO_RESPONDERS;
-	else if (natsMsgHeader_Get(m, "Nats-Subject", &subject) == NATS_OK && len > 0 &&
-		 len <= ENTRY_MAX)
-		bus_put(r->bus->sock, BUS_STORED, subject, "", natsMsg_GetData(m), (size_t)len);
+	else if (len > 0 && len <= ENTRY_MAX &&
+		 natsMsgHeader_Get(m, "Nats-Subject", &subject) == NATS_OK)
+		bus_put(b->sock, BUS_STORED, subject, "", natsMsg_GetData(m), (size_t)len);
 	natsMsg_Destroy(m);
 	return s;
 }
 
-/* The library's own inboxes ignore the prefix to which people have a right. */
-static natsStatus subscribe_answers(const struct bus_client *b, char **inbox,
-				    natsSubscription **sub)
+/*
+ * From `last` down to `first`, many at a time. The first one alone: without the right to ask, one
+ * refusal is enough. The library's own inboxes ignore the prefix to which people have a right.
+ */
+static natsStatus read_messages(const struct bus *b, const char *stream, u64 first, u64 last)
 {
+	auto_free char *api = xasprintf("$JS.API.DIRECT.GET.%s", stream);
 	auto_inbox natsInbox *unique = NULL;
+	auto_sub natsSubscription *sub = NULL;
+	u64 until = time_mono_ns() + READ_MS * NS_PER_MS;
+	u32 waiting = 0, most = 1;
 	natsStatus s = natsInbox_Create(&unique);
 
 	if (s != NATS_OK)
 		return s;
-	*inbox = xasprintf("%s%s", b->inbox ?: "_INBOX", strrchr(unique, '.'));
-	auto_free char *answers = xasprintf("%s.*", *inbox);
-	return natsConnection_SubscribeSync(sub, b->connection, answers);
-}
-
-static natsStatus read_messages(struct reading *r)
-{
-	auto_free char *inbox = NULL;
-	auto_sub natsSubscription *sub = NULL;
-	u64 until = time_mono_ns() + READ_MS * NS_PER_MS;
-	natsStatus s = subscribe_answers(r->bus, &inbox, &sub);
-
-	r->inbox = inbox;
-	while (s == NATS_OK && (r->waiting || r->next >= r->first)) {
-		if (r->next >= r->first && r->waiting < (r->has_right ? READ_AT_ONCE : 1))
-			s = ask_next(r);
-		else
-			s = time_mono_ns() < until ? take_answer(r, sub) : NATS_TIMEOUT;
+	auto_free char *inbox = xasprintf("%s%s", b->inbox ?: "_INBOX", strrchr(unique, '.'));
+	s = natsConnection_SubscribeSync(&sub, b->connection, inbox);
+	while (s == NATS_OK && (waiting || last >= first)) {
+		if (last >= first && waiting < most) {
+			s = ask_message(b, api, inbox, last--);
+			waiting++;
+		} else {
+			s = time_mono_ns() < until ? take_answer(b, sub) : NATS_TIMEOUT;
+			most = READ_AT_ONCE;
+			waiting--;
+		}
 	}
 	return s;
 }
 
 /* The number of messages that it keeps, and a sentence on it if something is wrong. */
-static natsStatus read_stream(const struct bus_client *b, const struct bus_read *ask, u64 *nr_kept,
+static natsStatus read_stream(const struct bus *b, const struct bus_read *ask, u64 *nr_kept,
 			      const char **fault)
 {
 	auto_js jsCtx *js = NULL;
 	auto_info jsStreamInfo *info = NULL;
-	auto_free char *api = xasprintf("$JS.API.DIRECT.GET.%s", streams[ask->stream].name);
-	struct reading r = { .bus = b, .api = api };
-	u32 max = ask->max < READ_MAX ? ask->max : READ_MAX;
-	natsStatus s = open_js(b->connection, &js);
+	jsOptions o;
 
-	if (s == NATS_OK)
-		s = open_stream(js, ask->stream, &info);
+	jsOptions_Init(&o);
+	o.Wait = WAIT_MS;
+	natsStatus s = natsConnection_JetStream(&js, b->connection, &o);
+	/* All of them, so that nothing is lost until somebody reads. */
+	for (u32 i = 0; s == NATS_OK && ask->creates && i < NR_LINK_STREAMS; i++)
+		if (make_stream(js, i) == NATS_TIMEOUT)
+			break; /* this key has no right to it */
+	s = s ?: find_stream(js, ask->stream, &info);
 	if (s != NATS_OK)
 		return s;
+	const jsStreamState *state = &info->State;
 	*fault = fault_of(info->Config, ask->stream);
-	*nr_kept = info->State.Msgs;
-	r.next = info->State.LastSeq;
-	r.first = r.next > max ? r.next - max + 1 : 1;
-	if (r.first < info->State.FirstSeq)
-		r.first = info->State.FirstSeq;
-	return *nr_kept && info->Config->AllowDirect ? read_messages(&r) : NATS_OK;
+	*nr_kept = state->Msgs;
+	for (int i = 0; state->Subjects && i < state->Subjects->Count; i++)
+		bus_put(b->sock, BUS_STORED, state->Subjects->List[i].Subject, "", "", 0);
+	if (!ask->max || !*nr_kept || !info->Config->AllowDirect)
+		return NATS_OK;
+	u64 first = state->LastSeq > ask->max ? state->LastSeq - ask->max + 1 : 1;
+	return read_messages(b, streams[ask->stream].name,
+			     first > state->FirstSeq ? first : state->FirstSeq, state->LastSeq);
 }
 
-/* Sends BUS_STORED for each message, and BUS_STORED_END. `ask` is a struct bus_read. */
-static void bus_read_stream(const struct bus_client *b, const void *ask)
+/* Sends BUS_STORED for each message, and BUS_STORED_END. */
+static void answer_read(const struct bus *b, const u8 *packet, size_t nr)
 {
-	struct bus_read order;
+	struct bus_parts p;
+	struct bus_read ask;
 	auto_free char *text = NULL;
 	const char *fault = "";
 	char kept[32];
 	u64 nr_kept = 0;
 
-	memcpy(&order, ask, sizeof(order));
-	natsStatus s = order.stream < NR_LINK_STREAMS ? read_stream(b, &order, &nr_kept, &fault)
-						      : NATS_INVALID_ARG;
+	if (!bus_unpack(packet, nr, &p) || p.len != sizeof(ask))
+		return;
+	memcpy(&ask, p.bytes, sizeof(ask));
+	natsStatus s = ask.stream < NR_LINK_STREAMS ? read_stream(b, &ask, &nr_kept, &fault)
+						    : NATS_INVALID_ARG;
 	if (s != NATS_OK)
-		text = xasprintf("cannot be read: %s", why_no_jetstream(s));
-	fault = text ?: fault;
+		fault = text = xasprintf("cannot be read: %s", why_no_jetstream(s));
 	snprintf(kept, sizeof(kept), "%llu", (unsigned long long)nr_kept);
 	bus_put(b->sock, BUS_STORED_END, "", kept, fault, strlen(fault));
 }
@@ -413,8 +317,8 @@ static void take_message(natsConnection *nc, natsSubscription *sub, natsMsg *m, 
 	int len = natsMsg_GetDataLength(m);
 
 	if (len > 0 && (size_t)len <= FLEET_MESSAGE_MAX)
-		bus_put(b->client.sock, BUS_MESSAGE, natsMsg_GetSubject(m),
-			natsMsg_GetReply(m) ?: "", natsMsg_GetData(m), (size_t)len);
+		bus_put(b->sock, BUS_MESSAGE, natsMsg_GetSubject(m), natsMsg_GetReply(m) ?: "",
+			natsMsg_GetData(m), (size_t)len);
 	natsMsg_Destroy(m);
 }
 
@@ -596,7 +500,7 @@ static const char *why_not(natsStatus s)
 /* False: the other end of the socket is closed. */
 static bool wait_for_attempt(const struct bus *b, int nr)
 {
-	struct pollfd polled = { b->client.sock, 0, 0 };
+	struct pollfd polled = { b->sock, 0, 0 };
 
 	return !poll(&polled, 1, (int)delay(NULL, nr, NULL));
 }
@@ -613,9 +517,9 @@ static int connect_bus(struct bus *b, const struct link_options *o)
 	if (s == NATS_OK)
 		s = set_options(opts, b, o);
 	for (int nr = 0; s == NATS_OK; nr++) {
-		s = bus_key_connect(&b->client.connection, opts);
+		s = bus_key_connect(&b->connection, opts);
 		if (s == NATS_OK) {
-			connected(b->client.connection, b);
+			connected(b->connection, b);
 			return 0;
 		}
 		put_text(b, BUS_DOWN, why_not(s));
@@ -635,8 +539,7 @@ static void subscribe(struct bus *b, const char *subject)
 	if (b->nr_subjects == LINK_SUBJECTS_MAX)
 		return;
 	natsSubscription *sub = NULL;
-	natsStatus s =
-		natsConnection_Subscribe(&sub, b->client.connection, subject, take_message, b);
+	natsStatus s = natsConnection_Subscribe(&sub, b->connection, subject, take_message, b);
 	if (s != NATS_OK) {
 		put_text(b, BUS_DOWN, natsStatus_GetText(s));
 		return;
@@ -645,20 +548,8 @@ static void subscribe(struct bus *b, const char *subject)
 	b->subjects[b->nr_subjects++].at = sub;
 }
 
-static void ask_jetstream(const struct bus_client *c, const u8 *packet, size_t nr)
-{
-	struct bus_parts p;
-
-	if (!bus_unpack(packet, nr, &p))
-		return;
-	if (p.kind == BUS_SEEN)
-		bus_list_seen(c, p.subject, *p.reply);
-	else if (p.kind == BUS_STORED && p.len == sizeof(struct bus_read))
-		bus_read_stream(c, p.bytes);
-}
-
 /* A question without an answer takes seconds. Messages must not wait for it. */
-static void *ask_questions(void *ctx)
+static void *answer_questions(void *ctx)
 {
 	const struct bus *b = ctx;
 	auto_free u8 *packet = xmalloc(LINK_PACKET_MAX);
@@ -666,7 +557,7 @@ static void *ask_questions(void *ctx)
 	size_t nr, nr_fds;
 
 	while (!packet_receive(b->questions[0], packet, LINK_PACKET_MAX, &nr, fds, &nr_fds))
-		ask_jetstream(&b->client, packet, nr);
+		answer_read(b, packet, nr);
 	return NULL;
 }
 
@@ -675,18 +566,18 @@ static int start_questions(struct bus *b)
 	pthread_t thread;
 
 	fcntl(b->questions[1], F_SETFL, O_NONBLOCK);
-	return pthread_create(&thread, NULL, ask_questions, b);
+	return pthread_create(&thread, NULL, answer_questions, b);
 }
 
 static void flush(const struct bus *b)
 {
-	natsConnection_FlushTimeout(b->client.connection, FLUSH_MS);
-	bus_put(b->client.sock, BUS_FLUSH, "", "", "", 0);
+	natsConnection_FlushTimeout(b->connection, FLUSH_MS);
+	bus_put(b->sock, BUS_FLUSH, "", "", "", 0);
 }
 
 static void take_packet(struct bus *b, const u8 *packet, size_t nr)
 {
-	natsConnection *connection = b->client.connection;
+	natsConnection *connection = b->connection;
 	struct bus_parts p;
 
 	if (!bus_unpack(packet, nr, &p))
@@ -695,7 +586,7 @@ static void take_packet(struct bus *b, const u8 *packet, size_t nr)
 		subscribe(b, p.subject);
 	else if (p.kind == BUS_FLUSH)
 		flush(b);
-	else if (p.kind == BUS_SEEN || p.kind == BUS_STORED)
+	else if (p.kind == BUS_STORED)
 		packet_send(b->questions[1], packet, nr, NULL, 0);
 	else if (p.kind == BUS_PUBLISH && *p.reply)
 		natsConnection_PublishRequest(connection, p.subject, p.reply, p.bytes, (int)p.len);
@@ -705,7 +596,7 @@ static void take_packet(struct bus *b, const u8 *packet, size_t nr)
 
 int bus_run(int sock, const struct link_options *o)
 {
-	struct bus b = { .client = { .sock = sock, .inbox = o->inbox } };
+	struct bus b = { .sock = sock, .inbox = o->inbox };
 	auto_free u8 *packet = xmalloc(LINK_PACKET_MAX);
 	int fds[PACKET_FDS_MAX];
 	size_t nr, nr_fds;

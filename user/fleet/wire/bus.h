@@ -11,16 +11,11 @@ enum bus_packet_kind {
 	BUS_MESSAGE,
 	BUS_SUBSCRIBE, /* to the process */
 	BUS_PUBLISH,
-	BUS_SEEN, /* both: asks for nodes last seen, see link_ask_seen; and one of them */
-	BUS_SEEN_END,
 	BUS_STORED, /* both: asks for messages of a stream by a bus_read; and one of them */
 	BUS_STORED_END,
 	BUS_FAULT, /* the connection is up */
 	BUS_FLUSH, /* both: asks whether all that was published has left; and that it has */
 };
-
-/* As the reply of BUS_SEEN: creates the bucket and the streams if they are missing. */
-#define BUS_CREATES "creates"
 
 /* Subject, reply, and bytes or a text follow, the first two without NUL. */
 struct bus_packet {
@@ -31,6 +26,7 @@ struct bus_packet {
 /* See link_read_stream. */
 struct bus_read {
 	u32 stream, max;
+	bool creates;
 };
 
 /* Makes a packet. -E2BIG if a part is too long. */

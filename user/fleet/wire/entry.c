@@ -57,18 +57,13 @@ static const char *name_after(const char *subject, const char *prefix)
 
 int entry_parse_stored(const char *subject, const void *bytes, size_t len, struct entry *out)
 {
-	const char *person = name_after(subject, "sysflame.v1.audit.person.");
 	const char *node = name_after(subject, "sysflame.v1.audit.node.")
-				   ?: name_after(subject, "sysflame.v1.ev.");
+				   ?: name_after(subject, "sysflame.v1.audit.trigger.");
 	struct entry e;
 
-	if ((!person && !node) || entry_parse(bytes, len, &e))
+	if (!node || entry_parse(bytes, len, &e))
 		return -EINVAL;
-	copy_text(e.node, sizeof(e.node), node ?: "");
-	if (person) {
-		free(e.who);
-		e.who = xstrdup(person);
-	}
+	copy_text(e.node, sizeof(e.node), node);
 	*out = e;
 	return 0;
 }
@@ -77,15 +72,6 @@ void entry_fini(struct entry *e)
 {
 	free(e->who);
 	free(e->what);
-}
-
-const char *entry_reason(const struct entry *e, u64 *profile)
-{
-	size_t digits = strspn(e->what, "0123456789");
-	bool has_profile = digits && digits < 20 && e->what[digits] == ' ';
-
-	*profile = has_profile ? strtoull(e->what, NULL, 10) : 0;
-	return has_profile ? e->what + digits + 1 : e->what;
 }
 
 static int latest_first(const void *a, const void *b)

@@ -5,8 +5,7 @@
  *
  *   MILLISECONDS \t WHO \t WHAT
  *
- * In an audit list WHO is a person. In the event of a trigger it is the trigger, and WHAT is
- * "PROFILE REASON".
+ * WHO is a person; of a trigger that fired its name.
  */
 #pragma once
 
@@ -19,7 +18,7 @@
 
 struct entry {
 	u64 at_ms;        /* since 1970, by the clock of the sender */
-	char node[64];    /* "": a person has published it */
+	char node[64];    /* "": not set yet */
 	char *who, *what; /* owned */
 	bool is_future;   /* entries_sort has found that it cannot be */
 };
@@ -40,9 +39,6 @@ int entry_parse(const void *bytes, size_t len, struct entry *out);
  */
 int entry_parse_stored(const char *subject, const void *bytes, size_t len, struct entry *out);
 void entry_fini(struct entry *e);
-
-/* The reason and the profile of a trigger's event; 0: there is none. */
-const char *entry_reason(const struct entry *e, u64 *profile);
 
 /*
  * Sorts them, the latest first, and drops those that are there twice. Those from after `now_ms`,

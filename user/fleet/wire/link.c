@@ -106,7 +106,6 @@ static bool take_packet(struct link *l, size_t nr, struct link_event *out)
 		/* and 1; 0: no event */
 		[BUS_MESSAGE] = LINK_MESSAGE + 1, [BUS_UP] = LINK_UP + 1,
 		[BUS_DOWN] = LINK_DOWN + 1,       [BUS_FAULT] = LINK_FAULT + 1,
-		[BUS_SEEN] = LINK_SEEN + 1,       [BUS_SEEN_END] = LINK_SEEN_END + 1,
 		[BUS_STORED] = LINK_STORED + 1,   [BUS_STORED_END] = LINK_STORED_END + 1,
 	};
 	const struct bus_parts *p = &l->parts;
@@ -168,14 +167,17 @@ void link_flush(struct link *l)
 	}
 }
 
-int link_ask_seen(struct link *l, const char *node, bool creates)
+int link_read_stream(struct link *l, enum link_stream stream, u32 max, bool creates)
 {
-	return put(l, BUS_SEEN, node, creates ? BUS_CREATES : "", "", 0);
-}
-
-int link_read_stream(struct link *l, enum link_stream stream, u32 max)
-{
-	const struct bus_read ask = { stream, max };
+	const struct bus_read ask = { stream, max, creates };
 
 	return put(l, BUS_STORED, "", "", &ask, sizeof(ask));
+}
+
+const char *link_seen_node(const struct link_event *e)
+{
+	size_t len = strlen(STREAM_SEEN);
+
+	return e->kind == LINK_STORED && !strncmp(e->subject, STREAM_SEEN, len) ? e->subject + len
+										: NULL;
 }

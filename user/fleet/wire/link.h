@@ -26,17 +26,15 @@ enum link_event_kind {
 	LINK_UP,         /* `text`: the server's address and version */
 	LINK_DOWN,       /* `text`: why; it connects again by itself */
 	LINK_FAULT,      /* `text`: a right is missing, or messages were lost; it is still up */
-	LINK_SEEN,       /* `subject`: a node; `text`: when it was seen, in ms since 1970, or "" */
-	LINK_SEEN_END,   /* that were all; `text`: why they are unknown, or "" */
-	LINK_STORED,     /* a message that a stream keeps */
+	LINK_STORED,     /* a message that a stream keeps; of LINK_STREAM_SEEN its subject only */
 	LINK_STORED_END, /* that were all; `text`: "cannot be read: ..", another fault, or "";
 			    `reply`: how many the stream keeps */
 };
 
 /* Streams of JetStream. */
 enum link_stream {
-	LINK_STREAM_AUDIT,
-	LINK_STREAM_FIRED, /* triggers */
+	LINK_STREAM_SEEN,  /* nodes of the last 90 s */
+	LINK_STREAM_AUDIT, /* also triggers that fired */
 	LINK_STREAM_POLICY,
 	NR_LINK_STREAMS,
 };
@@ -78,24 +76,22 @@ int link_publish(struct link *l, const char *subject, const char *reply, const v
 void link_flush(struct link *l);
 
 /*
- * Asks JetStream for the nodes that were seen in the last 90 s, or for the time of one of them.
- * LINK_SEEN and then LINK_SEEN_END follow. `creates`: creates the bucket of nodes and the streams
- * if they are missing.
+ * Asks for the newest messages of a stream. LINK_STORED, at most `max`, and LINK_STORED_END follow.
+ * `creates`: makes all streams that are missing.
  */
-int link_ask_seen(struct link *l, const char *node, bool creates);
+int link_read_stream(struct link *l, enum link_stream stream, u32 max, bool creates);
 
-/* Asks for the newest messages of a stream. LINK_STORED, at most `max`, and LINK_STORED_END follow.
- */
-int link_read_stream(struct link *l, enum link_stream stream, u32 max);
+/* The node that an event of LINK_STREAM_SEEN names; NULL: it is another event. */
+const char *link_seen_node(const struct link_event *e);
 
 /*
- * Subjects of JetStream that nodes use. A leaf server does not pass on $JS.API and $KV. It passes
- * on names with the hub's domain, which the hub maps to the plain ones (nats-server 2.9.10,
+ * Subjects of JetStream that nodes use. A leaf server does not pass on $JS.API. It passes on names
+ * with the hub's domain, which the hub maps to the plain ones (nats-server 2.9.10,
  * server/jetstream_api.go, generateJSMappingTable). A node does not know to which kind of server it
  * is connected, and uses both names: the other one reaches nobody.
  */
 #define STREAM_DOMAIN             "sysflame" /* of the hub that `fleet init` configures */
 #define STREAM_FROM_LEAF(subject) "$JS." STREAM_DOMAIN ".API." subject
 
-#define STREAM_SEEN       "$KV.SYSFLAME_NODES." /* with the node's name */
+#define STREAM_SEEN       "sysflame.v1.seen." /* with the node's name */
 #define STREAM_GET_POLICY "DIRECT.GET.SYSFLAME_POLICY"
