@@ -120,7 +120,7 @@ static int audit(const struct options *o)
 
 	if (!status)
 		selector_parse(o->select, &l.selector, &why);
-	status = status ?: requests_begin(&a, &o->connection, NULL);
+	status = status ?: requests_begin(&a, &o->connection, false);
 	a.host.text = take_text;
 	if (!status) {
 		struct controller_order order = requests_order(&a, WANT_AUDIT, o->select);

@@ -195,25 +195,12 @@ static int compare_and_show(const struct options *o, struct requests *a)
 
 static int diff(const struct options *o)
 {
-	struct requests a = { .names_silent = true };
-	struct workers *workers = NULL;
+	struct requests a = { .names_silent = true, .stopped = fleet_signals_count() };
+	int status = requests_begin(&a, &o->connection, true);
 
-	if (merge_start_workers(&workers)) {
-		log_error("fleet: the process that merges cannot be started");
-		return EXIT_FAILED;
-	}
-	a.stopped = fleet_signals_count();
-	int status = requests_begin(&a, &o->connection, workers);
 	status = status ?: ask_both(o, &a) ?: compare_and_show(o, &a);
 	requests_end(&a);
-	workers_free(workers);
 	return status;
-}
-
-static int usage_error(const char *text)
-{
-	log_error("fleet diff: %s", text);
-	return EXIT_USAGE;
 }
 
 static int check(struct options *o)
@@ -221,7 +208,7 @@ static int check(struct options *o)
 	int status = 0;
 
 	if (!o->groups[0] || !o->groups[1])
-		return usage_error("needs --a SELECTOR and --b SELECTOR");
+		return requests_usage_error("diff", "needs --a SELECTOR and --b SELECTOR");
 	for (int i = 0; !status && i < NR_GROUPS; i++) {
 		auto_free char *both =
 			xasprintf("%s%s%s", o->select, *o->select ? "," : "", o->groups[i]);
@@ -231,9 +218,9 @@ static int check(struct options *o)
 	if (status)
 		return status;
 	if (!strcmp(o->groups[0], o->groups[1]))
-		return usage_error("--a and --b are the same");
+		return requests_usage_error("diff", "--a and --b are the same");
 	if (o->top < 1 || o->top > TOP_MAX)
-		return usage_error("--top: takes 1 to 1000 methods");
+		return requests_usage_error("diff", "--top: takes 1 to 1000 methods");
 	if (profile_file_check_output(o->output, o->format, NULL, o->force))
 		return EXIT_USAGE;
 	o->to = o->output ? profile_file_format(o->format, o->output) : NULL;

@@ -16,6 +16,7 @@
 #include "base/opt.h"
 #include "cmd/cmd.h"
 #include "fleet/cli/layout.h"
+#include "fleet/cli/request.h"
 #include "fleet/wire/selector.h"
 
 struct options {
@@ -165,30 +166,22 @@ int fleet_init_main(int argc, char **argv)
 		  "names and addresses of the server (localhost,127.0.0.1)" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
 	};
-	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
+	int status = requests_parse(
+		"init", opts, ARRAY_SIZE(opts), argc, argv, &o.help,
+		"usage: sysflame fleet init --dir DIR [OPTION..]\n\n"
+		"Makes a key, and prints the line by which nodes know it. With --nodes it also\n"
+		"makes a key of NATS for each node, with the rights it needs, and configuration\n"
+		"for nats-server.\n");
 
-	if (next < 0)
-		return EXIT_USAGE;
-	if (o.help) {
-		puts("usage: sysflame fleet init --dir DIR [OPTION..]\n\n"
-		     "Makes a key, and prints the line by which nodes know it. With --nodes it "
-		     "also\nmakes a key of NATS for each node, with the rights it needs, and "
-		     "configuration\nfor nats-server.\n");
-		opt_help(opts, ARRAY_SIZE(opts));
-		return 0;
-	}
-	if (!o.dir || next < argc) {
-		log_error("fleet init: takes --dir DIR and no other words");
-		return EXIT_USAGE;
-	}
-	if (!o.nodes && o.hosts) {
-		log_error("fleet init: --hosts needs --nodes FILE");
-		return EXIT_USAGE;
-	}
-	if (!node_name_is_valid(o.person)) {
-		log_error("fleet init: a person's name has 1 to 63 letters, digits, - and _");
-		return EXIT_USAGE;
-	}
+	if (status >= 0)
+		return status;
+	if (!o.dir)
+		return requests_usage_error("init", "needs --dir DIR");
+	if (!o.nodes && o.hosts)
+		return requests_usage_error("init", "--hosts needs --nodes FILE");
+	if (!node_name_is_valid(o.person))
+		return requests_usage_error("init",
+					    "a person's name has 1 to 63 letters, digits, - and _");
 	return init(&o);
 }
 

@@ -154,7 +154,7 @@ static int take_census(const struct options *o, void (*print)(const struct gathe
 		       bool lists_gone)
 {
 	struct requests a = { .is_silent = true };
-	int status = requests_begin(&a, &o->connection, NULL);
+	int status = requests_begin(&a, &o->connection, false);
 
 	if (!status) {
 		const struct controller_order order = requests_order(&a, WANT_CENSUS, o->select);
@@ -257,7 +257,7 @@ int fleet_stop_main(int argc, char **argv)
 		log_error("fleet stop: %s: a request has 32 hexadecimal digits", o.id);
 		return EXIT_USAGE;
 	}
-	status = requests_begin(&a, &o.connection, NULL);
+	status = requests_begin(&a, &o.connection, false);
 	if (!status) {
 		struct controller_order order = requests_order(&a, WANT_STOP, "");
 		memcpy(order.target, id, sizeof(id));

@@ -207,7 +207,7 @@ static int policy(const struct options *o)
 	struct requests a = { 0 };
 	struct fleet_policy p = { 0 };
 	bool sets;
-	int status = take_limits(o, &p, &sets) ?: requests_begin(&a, &o->connection, NULL);
+	int status = take_limits(o, &p, &sets) ?: requests_begin(&a, &o->connection, false);
 
 	if (!status) {
 		p.at_ms = time_wall_ns() / NS_PER_MS;

@@ -55,7 +55,7 @@ static void end(struct requests *a, bool is_written)
 	requests_end(a);
 }
 
-static int ask_and_write(const struct options *o, struct workers *w)
+static int record(const struct options *o)
 {
 	auto_profile struct profile *p = profile_new();
 	struct requests a = { .stopped = fleet_signals_count(),
@@ -63,7 +63,7 @@ static int ask_and_write(const struct options *o, struct workers *w)
 			      .is_kept = !o->connection.http };
 	int status = o->resume ? resume_find(&a, o->connection.dir, o->resume) : 0;
 
-	status = status ?: requests_begin(&a, &o->connection, w);
+	status = status ?: requests_begin(&a, &o->connection, true);
 	status = status ?: ask(o, &a);
 	status = status ?: requests_run(&a, CONTROLLER_ENDED);
 	if (!status) {
@@ -82,26 +82,6 @@ static int ask_and_write(const struct options *o, struct workers *w)
 	return status;
 }
 
-static int record(const struct options *o)
-{
-	struct workers *workers = NULL;
-	int status = EXIT_FAILED;
-
-	if (merge_start_workers(&workers)) {
-		log_error("fleet: the process that merges cannot be started");
-	} else {
-		status = ask_and_write(o, workers);
-	}
-	workers_free(workers);
-	return status;
-}
-
-static int usage_error(const char *text)
-{
-	log_error("fleet record: %s", text);
-	return EXIT_USAGE;
-}
-
 static int check(struct options *o)
 {
 	int status = requests_check_selector(o->select);
@@ -109,10 +89,11 @@ static int check(struct options *o)
 	if (status)
 		return status;
 	if (!o->output)
-		return usage_error("needs -o FILE");
+		return requests_usage_error("record", "needs -o FILE");
 	if (o->resume && (*o->select || o->connection.http || !o->connection.dir))
-		return usage_error("--resume takes --nats, --fleet-dir and -o; what was asked is "
-				   "known");
+		return requests_usage_error(
+			"record", "--resume takes --nats, --fleet-dir and -o; what was asked is "
+				  "known");
 	o->to = profile_file_format(o->format, o->output);
 	if (!o->to)
 		return EXIT_USAGE;

@@ -258,7 +258,7 @@ static void read_known(struct requests *a)
 	file_read(path, KNOWN_MAX, &a->known, &len);
 }
 
-int requests_begin(struct requests *a, const struct connection_options *o, struct workers *w)
+int requests_begin(struct requests *a, const struct connection_options *o, bool merges)
 {
 	u8 random[FLEET_ID_LEN], public_key[FLEET_KEY_LEN];
 	char text[2 * FLEET_ID_LEN + 1], owner[2 * INBOX_OWNER + 1];
@@ -278,10 +278,13 @@ int requests_begin(struct requests *a, const struct connection_options *o, struc
 					    .wall_ms = wall_ms,
 					    .publish = publish,
 					    .report = report,
-					    .workers = w,
 					    .private_key = a->private_key,
 					    .inbox = a->inbox,
 					    .filters = o->http != NULL };
+	if (merges && merge_start_workers(&a->host.workers)) {
+		log_error("fleet: the process that merges cannot be started");
+		return EXIT_FAILED;
+	}
 	if (o->http) {
 		a->host.request = request_http;
 		a->host.stop = stop_http;
@@ -339,6 +342,7 @@ void requests_end(struct requests *a)
 	requests_drop(a);
 	link_free(a->link);
 	http_fleet_free(a->http);
+	workers_free(a->host.workers);
 	free(a->why);
 	free(a->known);
 	str_fini(&a->resumed);
@@ -626,30 +630,29 @@ static bool parse_number(const char *text, const char *end, double *out)
 	return true;
 }
 
+int requests_usage_error(const char *name, const char *text)
+{
+	log_error("fleet %s: %s", name, text);
+	return EXIT_USAGE;
+}
+
 int fleet_choice_parse(struct fleet_choice *c, const char *command)
 {
-	if (!!c->nodes + !!c->samples + !!c->within_text > 1) {
-		log_error("fleet %s: --nodes, --samples and --within exclude each other", command);
-		return EXIT_USAGE;
-	}
-	if (c->within_text && (!parse_number(c->within_text, "%", &c->within) || c->within > 100)) {
-		log_error("fleet %s: --within: takes a share, as in 2%%", command);
-		return EXIT_USAGE;
-	}
+	if (!!c->nodes + !!c->samples + !!c->within_text > 1)
+		return requests_usage_error(command,
+					    "--nodes, --samples and --within exclude each other");
+	if (c->within_text && (!parse_number(c->within_text, "%", &c->within) || c->within > 100))
+		return requests_usage_error(command, "--within: takes a share, as in 2%");
 	c->within /= 100;
 	if (c->nodes && parse_number(c->nodes, "%", &c->share) && c->share <= 100) {
 		c->share /= 100;
 		return 0;
 	}
-	if (c->nodes && !parse_number(c->nodes, "", &c->nr_nodes)) {
-		log_error("fleet %s: --nodes: takes a number, as in 20, or a share, as in 5%%",
-			  command);
-		return EXIT_USAGE;
-	}
-	if (c->samples && !parse_number(c->samples, "", &c->nr_samples)) {
-		log_error("fleet %s: --samples: takes a number, as in 40000", command);
-		return EXIT_USAGE;
-	}
+	if (c->nodes && !parse_number(c->nodes, "", &c->nr_nodes))
+		return requests_usage_error(
+			command, "--nodes: takes a number, as in 20, or a share, as in 5%");
+	if (c->samples && !parse_number(c->samples, "", &c->nr_samples))
+		return requests_usage_error(command, "--samples: takes a number, as in 40000");
 	return 0;
 }
 
@@ -662,28 +665,23 @@ void fleet_choice_apply(const struct fleet_choice *c, struct controller_order *o
 	o->is_confirmed = c->yes;
 }
 
-static int usage_error(const char *command, const char *text)
-{
-	log_error("fleet %s: %s", command, text);
-	return EXIT_USAGE;
-}
-
 int request_options_check(struct request_options *e, const char *command)
 {
 	if (e->ago && !parse_span(e->ago, &e->ago_s))
-		return usage_error(command,
-				   "--ago: takes a time, as in 90s, 20m, 2h or 1d, up to 30d");
+		return requests_usage_error(
+			command, "--ago: takes a time, as in 90s, 20m, 2h or 1d, up to 30d");
 	if (e->duration_s < 1 || e->duration_s > 3600)
-		return usage_error(command, "-d: takes 1 to 3600 s");
+		return requests_usage_error(command, "-d: takes 1 to 3600 s");
 	if (e->ago && e->hz != REQUEST_HZ)
-		return usage_error(
+		return requests_usage_error(
 			command, "-F: with --ago, samples have the rate at which nodes took them");
 	if (e->hz == REQUEST_HZ)
 		e->hz = 99;
 	if (e->hz < 1 || e->hz > 10000)
-		return usage_error(command, "-F: takes 1 to 10000 Hz");
+		return requests_usage_error(command, "-F: takes 1 to 10000 Hz");
 	if (!utf8_is_clean(e->events, 127) || !utf8_is_clean(e->reason, 127))
-		return usage_error(command, "-e and --reason take 127 bytes of UTF-8, without "
+		return requests_usage_error(command,
+					    "-e and --reason take 127 bytes of UTF-8, without "
 					    "control characters");
 	return fleet_choice_parse(&e->choice, command);
 }

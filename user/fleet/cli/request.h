@@ -71,8 +71,11 @@ struct requests {
 /* The private key in DIR/key, FLEET_KEY_LEN bytes. Returns an exit status. */
 int requests_read_key(const char *dir, u8 *private_key);
 
-/* Reads the key and connects. `w` NULL: profiles are merged here. Returns an exit status. */
-int requests_begin(struct requests *a, const struct connection_options *o, struct workers *w);
+/*
+ * Reads the key and connects. `merges`: starts the process that merges profiles, too; it forks.
+ * Returns an exit status.
+ */
+int requests_begin(struct requests *a, const struct connection_options *o, bool merges);
 void requests_end(struct requests *a);
 
 /*
@@ -114,6 +117,9 @@ int requests_profile(const struct controller *c, struct profile *p);
  */
 int requests_parse(const char *name, const struct opt *opts, size_t nr, int argc, char **argv,
 		   const bool *help, const char *usage);
+
+/* Logs what is wrong with the words of `sysflame fleet NAME`. Returns the exit status. */
+int requests_usage_error(const char *name, const char *text);
 
 /* Checks --select: returns an exit status. */
 int requests_check_selector(const char *text);

@@ -34,35 +34,33 @@ struct options {
 	char *own_dir; /* FLEET_DIR/page, if there is no --dir */
 };
 
-static int usage_error(const char *text)
-{
-	log_error("fleet serve: %s", text);
-	return EXIT_USAGE;
-}
-
 static int check(struct options *o)
 {
 	auto_str struct str why = { 0 };
 	size_t len = strlen(o->prefix);
 
 	if (!o->fleet_dir)
-		return usage_error("needs --fleet-dir DIR, the folder with the file `key`");
+		return requests_usage_error(
+			"serve", "needs --fleet-dir DIR, the folder with the file `key`");
 	if (!o->dir)
 		o->dir = o->own_dir = xasprintf("%s/page", o->fleet_dir);
 	if (o->link)
 		return 0;
 	if (!o->url)
-		return usage_error("needs --nats URL");
+		return requests_usage_error("serve", "needs --nats URL");
 	if (listen_check(o->listen, &why)) {
 		log_error("fleet serve: --listen %s", why.at);
 		return EXIT_USAGE;
 	}
 	if (!o->tls_cert != !o->tls_key)
-		return usage_error("--tls-cert and --tls-key: each needs the other");
+		return requests_usage_error("serve",
+					    "--tls-cert and --tls-key: each needs the other");
 	if (len && (o->prefix[0] != '/' || o->prefix[len - 1] == '/'))
-		return usage_error("--prefix: takes a path as /fleet, without a slash at the end");
+		return requests_usage_error(
+			"serve", "--prefix: takes a path as /fleet, without a slash at the end");
 	if (!bytes_parse(o->max_disk, &o->disk_bytes) || o->disk_bytes < DISK_MIN)
-		return usage_error("--max-disk: takes bytes, as in 500m or 2g, at least 16m");
+		return requests_usage_error(
+			"serve", "--max-disk: takes bytes, as in 500m or 2g, at least 16m");
 	return 0;
 }
 
@@ -237,22 +235,14 @@ int fleet_serve_main(int argc, char **argv)
 		  "print the login address of the page that is served" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
 	};
-	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv), status;
+	int status = requests_parse(
+		"serve", opts, ARRAY_SIZE(opts), argc, argv, &o.help,
+		"usage: sysflame fleet serve --nats URL --fleet-dir DIR [OPTION..]\n\n"
+		"Serves a page on which people choose a service, record its nodes and read the\n"
+		"merged profiles. Requests are signed by the key in DIR, whoever logs in.\n");
 
-	if (next < 0)
-		return EXIT_USAGE;
-	if (o.help) {
-		puts("usage: sysflame fleet serve --nats URL --fleet-dir DIR [OPTION..]\n\n"
-		     "Serves a page on which people choose a service, record its nodes and read "
-		     "the\n"
-		     "merged profiles. Requests are signed by the key in DIR, whoever logs in.\n");
-		opt_help(opts, ARRAY_SIZE(opts));
-		return 0;
-	}
-	if (next < argc) {
-		log_error("fleet serve: %s: unexpected", argv[next]);
-		return EXIT_USAGE;
-	}
+	if (status >= 0)
+		return status;
 	status = check(&o);
 	status = status ?: o.link ? login_link_print("fleet serve", o.dir) : serve(&o);
 	free(o.own_dir);

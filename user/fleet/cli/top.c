@@ -6,7 +6,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,13 +217,6 @@ struct top {
 	struct view view;
 };
 
-static volatile int stopped;
-
-static void on_signal(int number)
-{
-	stopped = 1;
-}
-
 static bool is_titles(const char *line, u32 number)
 {
 	static const char end[] = "   METHOD";
@@ -314,9 +306,14 @@ static void take_keys(struct top *t)
 	}
 }
 
+static bool is_stopped(const struct top *t)
+{
+	return *t->requests.stopped || t->is_over;
+}
+
 static void wait_until(struct top *t, u64 until_ns)
 {
-	while (!stopped && !t->is_over && time_mono_ns() < until_ns) {
+	while (!is_stopped(t) && time_mono_ns() < until_ns) {
 		struct pollfd polled = { t->has_screen ? STDIN_FILENO : -1, POLLIN, 0 };
 		poll(&polled, 1, STEP_MS);
 		if (t->has_screen)
@@ -344,8 +341,7 @@ static int read_all(struct top *t)
 {
 	int status = 0;
 
-	for (int i = 0; !stopped && !t->is_over && (!t->o->nr_readings || i < t->o->nr_readings);
-	     i++) {
+	for (int i = 0; !is_stopped(t) && (!t->o->nr_readings || i < t->o->nr_readings); i++) {
 		u64 next_ns = time_mono_ns() + (u64)t->o->interval_s * NS_PER_SEC;
 		if (t->has_screen)
 			draw(t, "asking the nodes ..   q quit");
@@ -356,7 +352,7 @@ static int read_all(struct top *t)
 		if (i + 1 != t->o->nr_readings)
 			wait_until(t, next_ns);
 	}
-	return stopped || t->is_over ? 0 : status;
+	return is_stopped(t) ? 0 : status;
 }
 
 static int open_terminal(struct top *t)
@@ -375,18 +371,10 @@ static int open_terminal(struct top *t)
 
 static int top(const struct options *o)
 {
-	const struct sigaction action = { .sa_handler = on_signal };
-	struct top t = { .o = o, .requests = { .stopped = &stopped, .is_silent = true } };
-	struct workers *workers = NULL;
+	struct top t = { .o = o,
+			 .requests = { .stopped = fleet_signals_count(), .is_silent = true } };
+	int status = requests_begin(&t.requests, &o->connection, true);
 
-	if (merge_start_workers(&workers)) {
-		log_error("fleet: the process that merges cannot be started");
-		return EXIT_FAILED;
-	}
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	int status = requests_begin(&t.requests, &o->connection, workers);
 	t.order = requests_order(&t.requests, WANT_SLICES, o->select);
 	t.order.duration_s = (u32)o->window_s;
 	t.order.ago_s = AGO_S;
@@ -398,14 +386,7 @@ static int top(const struct options *o)
 		screen_close();
 	view_fini(&t.view);
 	requests_end(&t.requests);
-	workers_free(workers);
 	return status ?: o->is_batch ? output_finish() : 0;
-}
-
-static int usage_error(const char *text)
-{
-	log_error("fleet top: %s", text);
-	return EXIT_USAGE;
 }
 
 static int check(struct options *o)
@@ -415,15 +396,16 @@ static int check(struct options *o)
 	if (status)
 		return status;
 	if (o->interval_s < INTERVAL_MIN_S || o->interval_s > INTERVAL_MAX_S)
-		return usage_error("--interval: takes 5 to 3600 s");
+		return requests_usage_error("top", "--interval: takes 5 to 3600 s");
 	if (o->window_s < 10 || o->window_s > WINDOW_MAX_S)
-		return usage_error("-d: takes 10 to 3600 s");
+		return requests_usage_error("top", "-d: takes 10 to 3600 s");
 	if (o->nr_readings < 0 || o->nr_methods < 0 || o->nr_methods > ROWS_MAX ||
 	    o->nr_services < 0 || o->nr_services > ROWS_MAX)
-		return usage_error("-n, --methods and --services take numbers from 0; rows at "
-				   "most 1000");
+		return requests_usage_error(
+			"top", "-n, --methods and --services take numbers from 0; rows at "
+			       "most 1000");
 	if (!*o->event || strchr(o->event, ',') || strlen(o->event) > 31)
-		return usage_error("-e: takes one event, of at most 31 bytes");
+		return requests_usage_error("top", "-e: takes one event, of at most 31 bytes");
 	if (o->is_once)
 		o->nr_readings = 1;
 	o->is_batch |= o->is_once || o->is_json || o->nr_readings;
