@@ -42,13 +42,11 @@
 #define MESSAGES_MAX 256              /* before others get their turn */
 
 #define POLICY_FILE      "fleet.policy" /* in the daemon's directory */
-#define POLICY_FILE_NEW  "fleet.policy.new"
 #define POLICY_BYTES     2048
 #define POLICY_DELAY_NS  NS_PER_SEC /* the subscriptions are known to the server then */
 #define POLICY_JITTER_NS (2 * NS_PER_SEC)
 #define POLICY_LAST      "{\"last_by_subj\":\"" POLICY_SUBJECT "\"}"
 #define BUDGET_FILE      "fleet.budget"
-#define BUDGET_FILE_NEW  "fleet.budget.new"
 #define WORTH_NS         (50 * NS_PER_MS)  /* a smaller change is not written */
 #define SEEN_NS          (30 * NS_PER_SEC) /* between two of them, which are kept for 90 s */
 #define REFUSED          "fleet: refused " /* begins entries that others can cause */
@@ -85,18 +83,23 @@ static u64 read_left(int dir, u32 nr_cpus)
 	return budget_refilled(nr_cpus, left_ns, now_ns > wall_ns ? now_ns - wall_ns : 0);
 }
 
+/* A file in the daemon's directory that outlives a restart; replaced at once. */
+static void keep_file(int dir, const char *name, const void *bytes, size_t len)
+{
+	auto_free char *new = xasprintf("%s.new", name);
+	auto_close int fd =
+		openat(dir, new, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0 || write(fd, bytes, len) != (ssize_t)len || fsync(fd) ||
+	    renameat(dir, new, dir, name))
+		log_warn("fleet: %s is not kept over a restart: %m", name);
+}
+
 static void write_left(int dir, u64 left_ns)
 {
-	auto_close int fd = openat(dir, BUDGET_FILE_NEW,
-				   O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	char text[64];
-	int len = snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 "\n", left_ns,
-			   (u64)time_wall_ns());
+	auto_free char *text = xasprintf("%" PRIu64 " %" PRIu64 "\n", left_ns, (u64)time_wall_ns());
 
-	if (fd < 0 || write(fd, text, (size_t)len) != len || fsync(fd) ||
-	    renameat(dir, BUDGET_FILE_NEW, dir, BUDGET_FILE))
-		log_warn("fleet: the budget of CPU time is not kept over a restart: %s: %m",
-			 BUDGET_FILE);
+	keep_file(dir, BUDGET_FILE, text, strlen(text));
 }
 
 /* Reads the file once the number of CPUs is known; afterwards writes what has changed. */
@@ -562,13 +565,7 @@ static u64 host_busy_ppm(void *ctx, const struct selector *s)
 
 static void host_keep_policy(void *ctx, const void *bytes, size_t len)
 {
-	int dir = ((struct fleet *)ctx)->budget.dir;
-	auto_close int fd = openat(dir, POLICY_FILE_NEW,
-				   O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-	if (fd < 0 || write(fd, bytes, len) != (ssize_t)len || fsync(fd) ||
-	    renameat(dir, POLICY_FILE_NEW, dir, POLICY_FILE))
-		log_warn("fleet: the policy is not kept over a restart: %s: %m", POLICY_FILE);
+	keep_file(((struct fleet *)ctx)->budget.dir, POLICY_FILE, bytes, len);
 }
 
 static void load_policy(struct fleet *f)

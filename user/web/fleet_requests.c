@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <uthash.h>
 
 #include "base/alloc.h"
@@ -207,21 +206,12 @@ static json_t *census_node_json(const struct gather_node *n)
 			 "nr_services", (int)n->nr_services, "url", n->url);
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp((*(struct gather_node *const *)a)->name,
-		      (*(struct gather_node *const *)b)->name);
-}
-
 /* Nodes that answered a census, and the services that run on them. */
 static json_t *fleet_json_census(const struct gather *g)
 {
-	auto_free struct gather_node **all = xcalloc(g->nodes.nr + 1, sizeof(all[0]));
+	auto_free struct gather_node **all = gather_by_name(g);
 	json_t *nodes = json_array();
 
-	for (size_t i = 0; i < g->nodes.nr; i++)
-		all[i] = g->nodes.at[i];
-	qsort(all, g->nodes.nr, sizeof(all[0]), by_name);
 	for (size_t i = 0; i < g->nodes.nr && i < FLEET_JSON_LIST; i++)
 		json_array_append_new(nodes, census_node_json(all[i]));
 	auto_free char *silent = census_silent_text(g);
@@ -568,22 +558,6 @@ int fleet_requests_fd(const struct fleet_requests *all)
 	return all && all->link ? link_fd(all->link) : -1;
 }
 
-/* The private key stays with the caller's copy, too: web_run's options outlive this. */
-static int name_inbox(struct fleet_requests *all)
-{
-	u8 random[FLEET_ID_LEN], public_key[FLEET_KEY_LEN];
-	char text[2 * FLEET_ID_LEN + 1];
-
-	memcpy(all->private_key, all->sv->o->asks->private_key, sizeof(all->private_key));
-	if (getrandom(random, sizeof(random), 0) != sizeof(random) ||
-	    key_public(all->private_key, public_key))
-		return -EIO;
-	hex_print(random, sizeof(random), text);
-	hex_print(public_key, INBOX_OWNER, all->owner);
-	snprintf(all->inbox, sizeof(all->inbox), "_INBOX.%s.%s", all->owner, text);
-	return 0;
-}
-
 /* The key has a right to inboxes below its owner's only, also for answers of JetStream. */
 static int start_link(struct fleet_requests *all)
 {
@@ -605,7 +579,9 @@ int fleet_requests_new(struct service *sv, struct fleet_requests **out)
 	struct fleet_requests *all = xcalloc(1, sizeof(*all));
 	all->sv = sv;
 	all->host = host_of(all);
-	int err = name_inbox(all) ?: start_link(all);
+	/* The caller's copy stays, too: web_run's options outlive this. */
+	memcpy(all->private_key, sv->o->asks->private_key, sizeof(all->private_key));
+	int err = key_inbox(all->private_key, all->owner, all->inbox) ?: start_link(all);
 	if (err) {
 		log_error("fleet: cannot start: %s", strerror(-err));
 		fleet_requests_free(all);

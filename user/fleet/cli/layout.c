@@ -425,7 +425,7 @@ static int replace_file(const char *path, const void *bytes, size_t len)
 	bool is_there = !stat(path, &st);
 
 	unlink(new); /* of a command that was killed */
-	int err = layout_write_file(new, false, bytes, len);
+	int err = layout_write_file(new, is_there, bytes, len);
 	if (!err && is_there &&
 	    (chown(new, st.st_uid, st.st_gid) || chmod(new, st.st_mode & 07777)))
 		err = -errno;
@@ -637,18 +637,9 @@ static int read_users(const char *dir, char **text, int *lock)
 static int write_users(const char *dir, const struct str *text)
 {
 	auto_free char *path = xasprintf("%s/server/users.conf", dir);
-	struct outfile *o = NULL;
-	int err = outfile_open(path, false, &o);
+	int err = replace_file(path, text->at, text->len);
 
-	if (!err && fwrite(text->at, 1, text->len, o->f) != text->len) {
-		outfile_abort(o);
-		err = -EIO;
-	} else if (!err) {
-		err = outfile_commit(o, NULL);
-	}
-	if (err)
-		log_error("fleet: %s: %s", path, outfile_why(err));
-	return err ? EXIT_FAILED : 0;
+	return err ? failed(path, err) : 0;
 }
 
 /* Copies the lines but that of the client. Returns whether there was one. */

@@ -22,23 +22,6 @@ struct options {
 	bool help;
 };
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp((*(struct gather_node *const *)a)->name,
-		      (*(struct gather_node *const *)b)->name);
-}
-
-/* The nodes by name; the caller frees the list. */
-static struct gather_node **sorted(const struct gather *g)
-{
-	struct gather_node **all = xcalloc(g->nodes.nr + 1, sizeof(all[0]));
-
-	for (size_t i = 0; i < g->nodes.nr; i++)
-		all[i] = g->nodes.at[i];
-	qsort(all, g->nodes.nr, sizeof(all[0]), by_name);
-	return all;
-}
-
 /* "a, b and 3 more" */
 static char *services_text(const struct gather_node *n)
 {
@@ -58,7 +41,7 @@ static char *services_text(const struct gather_node *n)
 
 static void print_nodes(const struct gather *g)
 {
-	auto_free struct gather_node **all = sorted(g);
+	auto_free struct gather_node **all = gather_by_name(g);
 	size_t nr = 0;
 
 	printf("%-20s %-30s %-8s %5s %5s  %s\n", "NODE", "LABELS", "VERSION", "CPUS", "JVMS",

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -260,8 +259,7 @@ static void read_known(struct requests *a)
 
 int requests_begin(struct requests *a, const struct connection_options *o, bool merges)
 {
-	u8 random[FLEET_ID_LEN], public_key[FLEET_KEY_LEN];
-	char text[2 * FLEET_ID_LEN + 1], owner[2 * INBOX_OWNER + 1];
+	char owner[2 * INBOX_OWNER + 1], inbox[64];
 
 	a->o = o;
 	if (o->http ? o->url || o->dir : !o->url || !o->dir) {
@@ -291,14 +289,11 @@ int requests_begin(struct requests *a, const struct connection_options *o, bool 
 		return connect_http(a);
 	}
 	int status = requests_read_key(o->dir, a->private_key);
-	if (status || key_public(a->private_key, public_key) ||
-	    getrandom(random, sizeof(random), 0) != sizeof(random))
-		return status ?: EXIT_FAILED;
-	hex_print(random, sizeof(random), text);
-	hex_print(public_key, INBOX_OWNER, owner);
+	if (status || key_inbox(a->private_key, owner, inbox))
+		return EXIT_FAILED;
 	snprintf(a->owner, sizeof(a->owner), "_INBOX.%s", owner);
 	if (!a->resumed.len)
-		snprintf(a->inbox, sizeof(a->inbox), "_INBOX.%s.%s", owner, text);
+		copy_text(a->inbox, sizeof(a->inbox), inbox);
 	read_known(a);
 	return connect_link(a);
 }

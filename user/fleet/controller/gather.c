@@ -233,6 +233,22 @@ struct gather_node *gather_find(const struct gather *g, const char *name)
 	return found ? found->node : NULL;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp((*(struct gather_node *const *)a)->name,
+		      (*(struct gather_node *const *)b)->name);
+}
+
+struct gather_node **gather_by_name(const struct gather *g)
+{
+	struct gather_node **all = xcalloc(g->nodes.nr + 1, sizeof(all[0]));
+
+	for (size_t i = 0; i < g->nodes.nr; i++)
+		all[i] = g->nodes.at[i];
+	qsort(all, g->nodes.nr, sizeof(all[0]), by_name);
+	return all;
+}
+
 static struct gather_node *add(struct gather *g, const char *name)
 {
 	struct gather_names *entry = xcalloc(1, sizeof(*entry));

@@ -113,6 +113,9 @@ void gather_stop(struct gather *g);
 size_t gather_count(const struct gather *g, enum gather_state state);
 struct gather_node *gather_find(const struct gather *g, const char *name);
 
+/* All nodes, sorted; the caller frees the list. */
+struct gather_node **gather_by_name(const struct gather *g);
+
 /* The first node that matches, if none of them knows the key, or the signature is not right. */
 const struct gather_node *gather_refuses_key(const struct gather *g);
 

@@ -49,9 +49,8 @@ struct spool_entry {
 #define SPOOL_BYTES_MAX (64u << 20)
 
 struct spool_params {
-	u32 nr, scales, keeps_nodes, is_last;
-	double reach, factor;
-	char wanted[NR_SELECTOR_PROCESS][128]; /* of merge_order */
+	u32 nr;
+	struct merge_order order;
 };
 
 /*
@@ -263,7 +262,7 @@ static bool is_wanted(const struct labels *l, const void *ctx)
 static bool has_filter(const struct merging *m)
 {
 	for (int i = 0; i < NR_SELECTOR_PROCESS; i++)
-		if (*m->params.wanted[i])
+		if (*m->params.order.wanted[i])
 			return true;
 	return false;
 }
@@ -312,13 +311,13 @@ static int add_result(struct merging *m, const struct spooled *e, struct merge_t
 	auto_profile struct profile *file = profile_new_sharing(raw_frames(m));
 	struct marking marking = { .node = e->first,
 				   .node_labels = e->second,
-				   .keeps_nodes = m->params.keeps_nodes };
+				   .keeps_nodes = m->params.order.keeps_nodes };
 	int err = read_profile(e, file);
 
 	if (err)
 		return err;
 	if (has_filter(m))
-		profile_select(file, is_wanted, m->params.wanted);
+		profile_select(file, is_wanted, m->params.order.wanted);
 	if (!file->weights.nr)
 		return add_sums(m, file)
 			       ?: -ENODATA; /* with its types a partial result can be read */
@@ -326,11 +325,11 @@ static int add_result(struct merging *m, const struct spooled *e, struct merge_t
 		if (profile_total(file, i) > most_of(&e->head, file->types.at[i].unit))
 			return -ERANGE;
 	total->raw = total->value = file->types.nr ? profile_total(file, 0) : 0;
-	if (m->params.scales) {
+	if (m->params.order.scales) {
 		double chance = (double)e->head.chance_ppb / FLEET_PPB;
 		profile_scale(file,
 			      (double)e->head.weight_ppm / 1e6 /
-				      estimate_chance(chance, m->params.reach),
+				      estimate_chance(chance, m->params.order.reach),
 			      m->carry);
 		total->value = file->types.nr ? profile_total(file, 0) : 0;
 	}
@@ -348,8 +347,8 @@ static void add_merged(struct merging *m, const struct spooled *e)
 	auto_profile struct profile *file = profile_new();
 	int err = read_profile(e, file);
 
-	if (!err && m->params.factor > 0)
-		profile_scale(file, m->params.factor, m->carry);
+	if (!err && m->params.order.factor > 0)
+		profile_scale(file, m->params.order.factor, m->carry);
 	err = err ?: add_sums(m, file);
 	const struct merge_total lost = { .raw = m->nr_partials++, .err = (u32)-err };
 
@@ -359,10 +358,11 @@ static void add_merged(struct merging *m, const struct spooled *e)
 		return;
 	}
 	merge_stacks(m->p, file, NULL, NULL, NULL);
-	const struct note *cut = m->params.factor > 0 ? profile_find_note(file, CUT_NOTE) : NULL;
+	const struct note *cut =
+		m->params.order.factor > 0 ? profile_find_note(file, CUT_NOTE) : NULL;
 	if (cut)
 		profile_note(file, CUT_NOTE, cut->text,
-			     (u64)((double)cut->value * m->params.factor));
+			     (u64)((double)cut->value * m->params.order.factor));
 	add_facts(m->p, file, true);
 }
 
@@ -471,11 +471,9 @@ static int merge_task(struct worker_io *io, const int *fds, const void *params, 
 	mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
 	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 	memcpy(&m.params, params, sizeof(m.params));
-	for (int i = 0; i < NR_SELECTOR_PROCESS; i++)
-		m.params.wanted[i][sizeof(m.params.wanted[i]) - 1] = '\0';
 	int err = merge_all(&m, fds[0]);
 	forget_names(&m);
-	m.cut += prune_stacks(p, m.params.is_last ? MERGE_STACKS : MERGE_STACKS_MERGING);
+	m.cut += prune_stacks(p, m.params.order.is_last ? MERGE_STACKS : MERGE_STACKS_MERGING);
 	note_bad(&m);
 	note_cut(&m);
 	const struct partial_head head = { PARTIAL_MAGIC, (u32)m.totals.nr };
@@ -577,8 +575,7 @@ int merge_start_workers(struct workers **out)
 struct work *merge_begin_spool(struct workers *w, const struct spool *s,
 			       const struct merge_order *o)
 {
-	struct spool_params params = { s->nr,    o->scales, o->keeps_nodes, o->is_last,
-				       o->reach, o->factor, { "" } };
+	const struct spool_params params = { s->nr, *o };
 	const struct work_order order = {
 		.fds = { fcntl(s->fd, F_DUPFD_CLOEXEC, 0), -1 },
 		.params = &params,
@@ -587,7 +584,6 @@ struct work *merge_begin_spool(struct workers *w, const struct spool *s,
 		.run = merge_task,
 	};
 
-	memcpy(params.wanted, o->wanted, sizeof(params.wanted));
 	return work_start(w, &order);
 }
 

@@ -157,6 +157,20 @@ int key_public(const u8 *private_key, u8 *public_key)
 	return key && EVP_PKEY_get_raw_public_key(key, public_key, &len) ? 0 : -EIO;
 }
 
+int key_inbox(const u8 *private_key, char owner[2 * INBOX_OWNER + 1], char inbox[64])
+{
+	u8 random[FLEET_ID_LEN], public_key[FLEET_KEY_LEN];
+	char text[2 * FLEET_ID_LEN + 1];
+	int err = key_public(private_key, public_key);
+
+	if (err || getrandom(random, sizeof(random), 0) != sizeof(random))
+		return err ?: -EIO;
+	hex_print(random, sizeof(random), text);
+	hex_print(public_key, INBOX_OWNER, owner);
+	snprintf(inbox, 64, "_INBOX.%s.%s", owner, text);
+	return 0;
+}
+
 int key_new(u8 *private_key, u8 *public_key)
 {
 	auto_pkey EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");

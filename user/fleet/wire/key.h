@@ -46,6 +46,12 @@ bool key_has_namespace(const struct fleet_key *k, const char *name);
 int key_new(u8 *private_key, u8 *public_key);
 int key_public(const u8 *private_key, u8 *public_key);
 
+/*
+ * The owner's part of the names of inboxes, as hexadecimal digits, and a new inbox,
+ * "_INBOX.OWNER.RANDOM". Negative errno.
+ */
+int key_inbox(const u8 *private_key, char owner[2 * INBOX_OWNER + 1], char inbox[64]);
+
 /* A signature of FLEET_SIGN_LEN bytes. Negative errno. */
 int key_sign_bytes(const u8 *private_key, const void *bytes, size_t nr, u8 *signature);
 
