@@ -130,7 +130,7 @@ static void other_versions_and_kinds_are_refused(void **state)
 static void a_signature_holds_for_its_key_and_bytes_only(void **state)
 {
 	u8 private_key[FLEET_KEY_LEN], public_key[FLEET_KEY_LEN];
-	struct fleet_request r = { .selector = "zone=a", .sampling.seed = { 5 }, .nr_matched = 7 },
+	struct fleet_request r = { .selector = "zone=a", .sampling.seed = { 5 }, .nr_nodes = 7 },
 			     read;
 	struct fleet_signed m = { 0 };
 
@@ -369,7 +369,7 @@ static void roles_bound_what_a_request_may_ask(void **state)
 
 static void more_than_200_nodes_take_an_operator(void **state)
 {
-	struct fleet_request r = { .want = WANT_SLICES, .duration_s = 60, .nr_matched = 400 };
+	struct fleet_request r = { .want = WANT_SLICES, .duration_s = 60 };
 
 	r.nr_nodes = 200;
 	assert_int_equal(allowed(&r, "", FLEET_VIEWER), VERDICT_ACCEPT);

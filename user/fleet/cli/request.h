@@ -45,7 +45,7 @@ struct requests {
 	const struct connection_options *o;
 	struct link *link;
 	struct http_fleet *http; /* instead of the link */
-	bool is_up, is_lost;
+	bool is_up;
 	char owner[32]; /* "_INBOX.HEX": the library's inboxes are below it */
 	bool has_all;   /* the answer to requests_stored is complete */
 	char *why;      /* why it is not, or another fault; NULL or owned */

@@ -331,7 +331,6 @@ static void send_wave(struct controller *c)
 	r.sampling = c->choice.sampling;
 	r.sampling.from_rank = c->wave ? c->choice.waves[c->wave - 1].to_rank : 0;
 	r.sampling.to_rank = c->choice.waves[c->wave].to_rank;
-	r.nr_matched = c->choice.fleet.nr;
 	r.nr_nodes = (u32)c->choice.nr_chosen;
 	memcpy(r.id, c->nodes.id, sizeof(r.id));
 	if (send_request(c, &r)) {

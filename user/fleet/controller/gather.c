@@ -95,7 +95,7 @@ struct node_name {
 	char name[];
 };
 
-bool node_names_have(const struct node_names *n, const char *name)
+static bool node_names_have(const struct node_names *n, const char *name)
 {
 	struct node_name *found;
 

@@ -19,7 +19,6 @@ struct node_names {
 };
 
 void node_names_add(struct node_names *n, const char *name);
-bool node_names_have(const struct node_names *n, const char *name);
 
 /* "n1, n2 and 3 more"; the caller frees it. */
 char *node_names_text(const struct node_names *n);

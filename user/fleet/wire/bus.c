@@ -62,8 +62,9 @@ int bus_pack(enum bus_packet_kind kind, const char *subject, const char *reply, 
 	return 0;
 }
 
-void bus_put(int sock, enum bus_packet_kind kind, const char *subject, const char *reply,
-	     const void *bytes, size_t len)
+/* Sends a packet whole or not at all; from any thread. */
+static void bus_put(int sock, enum bus_packet_kind kind, const char *subject, const char *reply,
+		    const void *bytes, size_t len)
 {
 	auto_str struct str packet = { 0 };
 

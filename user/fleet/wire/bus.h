@@ -43,10 +43,6 @@ struct bus_parts {
 /* The parts of a packet. False if it is malformed. */
 bool bus_unpack(const u8 *packet, size_t nr, struct bus_parts *out);
 
-/* Sends a packet whole or not at all; from any thread. */
-void bus_put(int sock, enum bus_packet_kind kind, const char *subject, const char *reply,
-	     const void *bytes, size_t len);
-
 /* Serves until the other end of `sock` is closed. Returns an exit status. */
 int bus_run(int sock, const struct link_options *o);
 

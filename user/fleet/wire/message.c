@@ -89,7 +89,6 @@ static const struct field request_fields[] = {
 	FIELD(fleet_request, hz),
 	FIELD(fleet_request, duration_s),
 	FIELD(fleet_request, ago_s),
-	FIELD(fleet_request, nr_matched),
 	FIELD(fleet_request, nr_nodes),
 	FIELD(fleet_request, pull_hash),
 	FIELD(fleet_request, target),

@@ -84,7 +84,7 @@ struct fleet_request {
 	u32 duration_s; /* from receipt on; of SLICES: the length of the range */
 	u32 ago_s;      /* SLICES: from the end of the range to the receipt */
 	struct sampling sampling;
-	u32 nr_matched, nr_nodes;     /* in the census; and to take part in all waves. 0: unknown */
+	u32 nr_nodes;                 /* that are to take part, in all waves; 0: unknown */
 	u8 pull_hash[FLEET_HASH_LEN]; /* SHA-256 of the secret in GET */
 	u8 target[FLEET_ID_LEN];      /* STOP: the id of that request; zero: all of them */
 };

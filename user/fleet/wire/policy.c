@@ -140,12 +140,6 @@ static u32 limit(u32 most, u32 of_node, u32 of_fleet)
 	return of_fleet && of_fleet < most ? of_fleet : most;
 }
 
-/* Nodes that take part, with those of the other waves. */
-static u64 nr_nodes(const struct fleet_request *r)
-{
-	return r->nr_nodes ?: r->nr_matched;
-}
-
 static enum verdict check_role(const struct fleet_request *r, const struct selector *s,
 			       const struct fleet_key *k, struct str *why)
 {
@@ -165,9 +159,9 @@ static enum verdict check_role(const struct fleet_request *r, const struct selec
 		str_addf(why, "%s may profile %s, not %s.", k->person, k->namespaces, ns);
 	else if (r->want == WANT_RECORDING && r->hz > POLICY_HZ_PROFILER)
 		str_addf(why, "More than %d Hz take an operator.", POLICY_HZ_PROFILER);
-	else if (r->want != WANT_CENSUS && nr_nodes(r) > POLICY_NODES)
-		str_addf(why, "%llu nodes are more than %d: they take an operator.",
-			 (unsigned long long)nr_nodes(r), POLICY_NODES);
+	else if (r->want != WANT_CENSUS && r->nr_nodes > POLICY_NODES)
+		str_addf(why, "%u nodes are more than %d: they take an operator.", r->nr_nodes,
+			 POLICY_NODES);
 	else
 		return VERDICT_ACCEPT;
 	return VERDICT_POLICY;
