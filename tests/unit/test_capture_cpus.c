@@ -351,10 +351,20 @@ static void cycles_have_the_weight_of_their_period(void **state)
 struct simulated {
 	struct pacer pacer;
 	struct paced paced;
-	u64 nr_samples;
-	u64 nr_in_first_third; /* of a program that works with the mean period */
+	u64 program_ns, busy_ns; /* the period of a program, which works at its begin */
+	u64 nr_samples, nr_busy;
 	u64 now_ns;
 };
+
+static struct simulated simulate(u64 hz, u64 program_hz, double busy)
+{
+	struct simulated s = { .program_ns = NS_PER_SEC / program_hz };
+
+	s.busy_ns = (u64)((double)s.program_ns * busy);
+	pacer_init(&s.pacer, NS_PER_SEC / hz, hz);
+	paced_init(&s.paced, &s.pacer);
+	return s;
+}
 
 static void simulate_round(struct simulated *s)
 {
@@ -364,7 +374,7 @@ static void simulate_round(struct simulated *s)
 	paced_set(&s->paced, round.period_ns, s->now_ns);
 	for (u64 at = s->now_ns + round.period_ns; at <= end_ns; at += round.period_ns) {
 		s->nr_samples++;
-		s->nr_in_first_third += at % s->pacer.mean_ns < s->pacer.mean_ns / 3;
+		s->nr_busy += at % s->program_ns < s->busy_ns;
 	}
 	s->now_ns = end_ns;
 }
@@ -374,16 +384,34 @@ static void samples_come_at_the_requested_rate_but_in_step_with_nothing(void **s
 	const u64 rates[] = { 1, 7, 99, 999, 9999 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
-		struct simulated s = { .nr_samples = 0 };
-		pacer_init(&s.pacer, NS_PER_SEC / rates[i], rates[i]);
-		paced_init(&s.paced, &s.pacer);
+		struct simulated s = simulate(rates[i], rates[i], 1 / 3.);
 		for (int round = 0; round < 1000; round++) {
 			simulate_round(&s);
 			assert_int_equal(paced_due(&s.paced, s.now_ns), s.nr_samples);
 			assert_near((double)s.nr_samples,
 				    (double)s.now_ns / (double)s.pacer.mean_ns, 5);
 		}
-		assert_near((double)s.nr_in_first_third / (double)s.nr_samples, 1 / 3., 0.02);
+		assert_near((double)s.nr_busy / (double)s.nr_samples, 1 / 3., 0.02);
+	}
+}
+
+/* The lowest rate of continuous profiling, in step with the program or with a part of its beat. */
+static void a_program_in_step_with_3_hz_is_seen_whole_within_minutes(void **state)
+{
+	const u64 programs[] = { 3, 11 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		struct simulated s = simulate(3, programs[i], 0.585);
+		u64 begun_ns = 0, nr = 0, nr_busy = 0;
+		while (s.now_ns < 200 * 60 * NS_PER_SEC) {
+			simulate_round(&s);
+			if (s.now_ns - begun_ns < 60 * NS_PER_SEC)
+				continue;
+			assert_near((double)(s.nr_busy - nr_busy) / (double)(s.nr_samples - nr),
+				    0.585, 0.13);
+			begun_ns = s.now_ns, nr = s.nr_samples, nr_busy = s.nr_busy;
+		}
+		assert_near((double)s.nr_busy / (double)s.nr_samples, 0.585, 0.01);
 	}
 }
 
@@ -443,6 +471,7 @@ int main(void)
 			skipped_samples_of_unknown_tasks_are_those_of_what_the_busy_cpu_did),
 		cmocka_unit_test(cycles_have_the_weight_of_their_period),
 		cmocka_unit_test(samples_come_at_the_requested_rate_but_in_step_with_nothing),
+		cmocka_unit_test(a_program_in_step_with_3_hz_is_seen_whole_within_minutes),
 		cmocka_unit_test(cpus_are_sampled_by_turns),
 		cmocka_unit_test(cpus_are_looked_at_when_something_may_have_changed),
 	};
