@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client of NATS for tests: it tries forbidden subjects, faulty requests, and a controller
- * without credit. DIR contains its nats.nk and ca.pem, and for `ask` and `policy` the private key
- * of a person.
+ * A client of NATS for tests: it tries forbidden subjects and faulty requests. DIR contains its
+ * nats.nk and ca.pem, and for `ask` and `policy` the private key of a person.
  *
  * usage: nats_try URL DIR pub|sub SUBJECT..
  *            prints "allowed SUBJECT" or "denied SUBJECT" for each, as the server answers
