@@ -598,6 +598,35 @@ static void a_result_that_comes_while_profiles_are_merged_is_not_counted(void **
 	end(&w);
 }
 
+/* Of 25 s on one CPU, while 30 were asked for. */
+static void what_a_stopped_recording_has_recorded_counts(void **state)
+{
+	static const char result[] = "main 2475\n";
+	const struct fleet_message accept = { .kind = MESSAGE_ANSWER, .answer.nr_cpus = 1 };
+	const struct fleet_message done = { .kind = MESSAGE_DONE, .done.size = sizeof(result) - 1 };
+	struct controller_state s;
+	struct world w;
+
+	begin(&w, WANT_RECORDING, "");
+	end(&w);
+	strcpy(w.order.events, "cpu");
+	w.host.request = request;
+	w.host.stop = NULL;
+	assert_int_equal(controller_start(&w.order, &w.host, &w.c), 0);
+	say(&w, accept, NULL);
+	for (u32 i = 0; step(&w, NS_PER_SEC).phase < CONTROLLER_RECORDS; i++)
+		assert_true(i < 1000);
+	say(&w, accept, NULL);
+	step(&w, 25 * NS_PER_SEC);
+	controller_stop(w.c);
+	say(&w, done, result);
+	for (u32 i = 0; (s = step(&w, NS_PER_MS)).phase < CONTROLLER_ENDED; i++)
+		assert_true(i < 100000);
+	assert_null(s.error);
+	assert_int_equal(gather_count(s.nodes, GATHER_DELIVERED), 1);
+	end(&w);
+}
+
 /* Another process: its controller has the file of the first one. */
 static void resume(struct world *w, const struct str *saved)
 {
@@ -701,6 +730,7 @@ int main(void)
 		cmocka_unit_test(the_coverage_counts_nodes_that_lost_samples),
 		cmocka_unit_test(the_estimate_is_scaled_by_the_nodes_that_delivered),
 		cmocka_unit_test(a_result_that_comes_while_profiles_are_merged_is_not_counted),
+		cmocka_unit_test(what_a_stopped_recording_has_recorded_counts),
 		cmocka_unit_test(a_saved_request_goes_on_in_another_controller),
 		cmocka_unit_test(a_saved_request_knows_its_waves),
 		cmocka_unit_test(a_damaged_file_of_a_request_is_refused),

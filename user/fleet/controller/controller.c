@@ -509,7 +509,9 @@ static void judge_wave(struct controller *c)
 
 static u64 wave_length_ns(const struct controller *c)
 {
-	return c->order.want == WANT_RECORDING ? c->order.duration_s * NS_PER_SEC : 0;
+	bool records = c->order.want == WANT_RECORDING && !c->is_stopping;
+
+	return records ? c->order.duration_s * NS_PER_SEC : 0;
 }
 
 static struct gather *gather_of_phase(struct controller *c)
@@ -616,7 +618,6 @@ static void stop_recordings(struct controller *c)
 		choice_end(&c->choice, c->wave);
 		settle(c);
 	}
-	c->order.duration_s = 0;
 	enter(c, CONTROLLER_RECORDS);
 }
 
