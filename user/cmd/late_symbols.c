@@ -18,27 +18,38 @@
 
 #define MISSING_MAX 5 /* files of which the reason is printed */
 
+static const char *why_not_started(int err)
+{
+	switch (err) {
+	case -EINVAL:
+		return "takes addresses that begin with http:// or https://";
+	case -ENOTSUP:
+		return "this is the static build, which cannot ask servers";
+	default:
+		return strerror(-err);
+	}
+}
+
 int late_symbols_start(struct late_symbols *l)
 {
-	const char *given = l->urls && *l->urls ? l->urls : getenv(DEBUGINFOD_URLS);
+	const char *urls = l->urls && *l->urls ? l->urls : getenv(DEBUGINFOD_URLS);
 	auto_str struct str cache = { 0 };
 
 	debuginfod_cache_add(&cache);
 	l->cache = str_take(&cache);
-	if (l->urls && (!given || !*given))
-		given = DEBUGINFOD_DEFAULT;
-	if (!given || !*given)
+	if (l->urls && (!urls || !*urls))
+		urls = DEBUGINFOD_DEFAULT;
+	if (!urls || !*urls)
 		return 0;
-	int err = debuginfod_start(given, l->cache, &l->debuginfod);
-	if (err == -EINVAL)
-		log_error("--debuginfod %s: takes addresses that begin with http:// or https://",
-			  given);
-	else if (err == -ENOTSUP)
-		log_error("--debuginfod: this is the static build, which cannot ask servers");
-	else if (err)
-		log_error("--debuginfod: the process that asks servers cannot start: %s",
-			  strerror(-err));
-	return err;
+	int err = debuginfod_start(urls, l->cache, &l->debuginfod);
+	if (err && l->urls) {
+		log_error("--debuginfod %s: %s", urls, why_not_started(err));
+		return err;
+	}
+	/* Distributions set the variable for everybody. */
+	if (err)
+		log_warn(DEBUGINFOD_URLS "=%s is not used: %s", urls, why_not_started(err));
+	return 0;
 }
 
 /* Whether elfutils or we have fetched it before. A server's "no" is an empty file there. */

@@ -60,7 +60,7 @@ static int split_urls(const char *urls, struct debuginfod_servers *out)
 	char *rest = copy, *word;
 
 	while ((word = strsep(&rest, " \t\n"))) {
-		if (!*word)
+		if (!*word || !strncmp(word, "ima:", 4)) /* elfutils' check of signatures */
 			continue;
 		if ((strncmp(word, "http://", 7) && strncmp(word, "https://", 8)) ||
 		    out->nr == DEBUGINFOD_SERVERS_MAX)
