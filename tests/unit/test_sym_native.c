@@ -420,6 +420,29 @@ static void a_process_that_has_ended_is_named_by_the_path(void **state)
 	mappings_fini(&v.mappings);
 }
 
+/* Forks have their parent's mappings; many have ended when their samples are named. */
+static void a_fork_that_has_ended_is_named_by_its_parents_file(void **state)
+{
+	auto_native struct native *n = native_new(BUDGET, "debug");
+	auto_native struct native *late = native_new(BUDGET, "debug");
+	struct victim v;
+
+	assert_true(runs("gcc -O1 v.c -o v"));
+	start(&v, "./v");
+	struct victim fork_of_v = v;
+	fork_of_v.pid = fork();
+	if (!fork_of_v.pid)
+		_exit(0);
+	waitpid(fork_of_v.pid, NULL, 0);
+	assert_named(n, &v, "known_function", "v");
+	assert_true(runs("mv v kept"));
+	assert_named(n, &fork_of_v, "known_function", "v");
+	assert_unnamed(late, &fork_of_v, -ENOENT);
+	assert_true(runs("mv kept v"));
+	assert_named(late, &v, "known_function", "v");
+	stop(&v);
+}
+
 static void to_own_mount_namespace(void)
 {
 	if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
@@ -582,6 +605,7 @@ int main(void)
 		cmocka_unit_test(deleted_and_replaced_files_are_named),
 		cmocka_unit_test(a_replaced_file_is_never_read_by_its_path),
 		cmocka_unit_test(a_process_that_has_ended_is_named_by_the_path),
+		cmocka_unit_test(a_fork_that_has_ended_is_named_by_its_parents_file),
 		cmocka_unit_test(a_process_in_another_mount_namespace_is_named),
 		cmocka_unit_test(a_process_on_an_overlay_is_named),
 		cmocka_unit_test(a_process_in_a_chroot_is_named),

@@ -102,6 +102,13 @@ size_t path_bytes(const char *path)
 
 #define COPY_SPARE 8 /* places in a copy, which is made to be changed */
 
+static u64 new_origin(void)
+{
+	static u64 last;
+
+	return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+
 /* Undoes the one escape of the kernel's show_map_vma (fs/proc/task_mmu.c): "\012" for a newline. */
 static void unescape(char *path)
 {
@@ -210,6 +217,7 @@ static void append(struct mappings *all, struct mapping *m)
 		m->file_off += m->inode ? from - m->start : 0;
 		m->start = from;
 	}
+	m->origin = new_origin();
 	vec_push(all, *m);
 }
 
@@ -388,6 +396,7 @@ s64 mappings_insert(struct mappings *all, const struct mapping *m)
 	}
 	const char *path_end = m->path + strlen(m->path); /* perf's records have the mark in it */
 	pieces[nr] = *m;
+	pieces[nr].origin = m->origin ?: new_origin();
 	pieces[nr].deleted |= cut_deleted(m->path, &path_end);
 	pieces[nr++].path = path_new(m->path, (size_t)(path_end - m->path));
 	if (to > from && all->at[to - 1].end > m->end) {

@@ -23,6 +23,8 @@ struct mapping {
 	u64 file_off;   /* offset of `start` in the file */
 	u64 inode;      /* 0 for anonymous memory */
 	u32 dev_major, dev_minor;
+	u64 origin; /* in a list: the mmap call that made it. Forks have their parent's: the kernel
+		       copies the mapping, so that it is of the same file. Otherwise 0. */
 	bool readable, writable, executable;
 	bool deleted;     /* the path no longer leads to this file */
 	bool is_copy;     /* anonymous memory with the file's text: capture/unwind/moved_text.h */

@@ -65,15 +65,19 @@ struct file {
 	UT_hash_handle hh;
 };
 
-/* The place where a process has mapped a module; zeroed before use too. */
+/*
+ * The place where processes have mapped a module: the one that called mmap, and its forks. Their
+ * file is opened once. Zeroed before use too.
+ */
 struct place_key {
-	s64 pid;
-	u64 start, end, file_off, inode;
+	s64 pid; /* 0 if the mapping has an origin */
+	u64 origin, start, end, file_off, inode;
 	u32 dev_major, dev_minor;
 };
 
 struct place {
 	struct place_key key;
+	pid_t pid;         /* for which it was settled last */
 	struct file *file; /* NULL: it could not be opened, because of `err` */
 	u64 bias;
 	bool has_bias;
@@ -489,13 +493,25 @@ static bool is_passing(int err)
 	       err == -EAGAIN || err == -EBUSY || err == -EPIPE;
 }
 
+/*
+ * Its module may have been dropped since, and may be read again for another place. What one process
+ * did not lead to, because it had ended or has another root, another one may.
+ */
+static bool must_settle(const struct place *p, pid_t pid)
+{
+	if (p->err)
+		return is_passing(p->err) || (!p->file && pid != p->pid);
+	return !p->file->module || !p->file->module->symbols;
+}
+
 static struct place *place_of(struct native *n, pid_t pid, const struct mapping *m)
 {
 	struct place_key key;
 	struct place *p;
 
 	memset(&key, 0, sizeof(key));
-	key.pid = pid;
+	key.pid = m->origin ? 0 : pid;
+	key.origin = m->origin;
 	key.start = m->start;
 	key.end = m->end;
 	key.file_off = m->file_off;
@@ -517,9 +533,12 @@ static struct place *place_of(struct native *n, pid_t pid, const struct mapping 
 		HASH_ADD(hh, n->places, key, sizeof(p->key), p);
 	}
 	p->is_used = true;
-	/* Its module may have been dropped since, and may be read again for another place. */
-	if (is_passing(p->err) || (!p->err && (!p->file->module || !p->file->module->symbols)))
+	if (must_settle(p, pid)) {
+		if (!is_passing(p->err))
+			p->retry_ns = 0;
+		p->pid = pid;
 		p->err = settle_place(n, pid, m, p);
+	}
 	return p;
 }
 
