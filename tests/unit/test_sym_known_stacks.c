@@ -202,7 +202,7 @@ static void a_process_has_its_share_of_memory(void **state)
 	const struct raw_stack stack = { .user = user, .nr_user = 50 };
 
 	check(&w, &all, &p, 0, &known);
-	for (u32 i = 0; i < 16000; i++) {
+	for (u32 i = 0; i < 6000; i++) {
 		struct process wild = { .id = { (pid_t)(2 + i % 8), 1 } };
 		for (u32 k = 0; k < 50; k++)
 			user[k] = (struct raw_frame){ .kind = RAW_PC,

@@ -8,6 +8,8 @@
 #include "base/alloc.h"
 #include "base/time.h"
 
+#define STACK_PRIME 0x100000001b3ull /* of FNV-1a; a stack that is found is compared */
+
 typedef u32 known_id; /* of a node; 0 is the root of the tree */
 
 struct known_node {
@@ -18,6 +20,12 @@ struct known_node {
 	u64 named_ns, unloads; /* of a name that holds for a moment */
 };
 
+/* A stack all of whose raw frames have nodes. */
+struct known_stack {
+	known_id leaf;
+	u64 until_ns, unloads; /* of names that hold for a moment */
+};
+
 struct known_tree {
 	struct process_id id, jvm;
 	u64 program_ns, mappings_version, version;
@@ -25,6 +33,8 @@ struct known_tree {
 	struct dict children; /* parent and raw frame -> node */
 	VEC(struct known_node) nodes;
 	frame_list frames;
+	struct dict stack_of; /* hash of a stack's raw frames -> index in `stacks` + 1 */
+	VEC(struct known_stack) stacks;
 	size_t bytes; /* that known_stacks counts */
 };
 
@@ -104,12 +114,15 @@ static void empty(struct known_tree *t)
 	t->children = (struct dict){ 0 };
 	vec_fini(&t->nodes);
 	vec_fini(&t->frames);
+	dict_fini(&t->stack_of);
+	vec_fini(&t->stacks);
 }
 
 static size_t tree_bytes(const struct known_tree *t)
 {
 	return sizeof(*t) + dict_bytes(&t->children) + t->nodes.cap * sizeof(t->nodes.at[0]) +
-	       t->frames.cap * sizeof(t->frames.at[0]);
+	       t->frames.cap * sizeof(t->frames.at[0]) + dict_bytes(&t->stack_of) +
+	       t->stacks.cap * sizeof(t->stacks.at[0]);
 }
 
 static void count(struct known_stacks *all, struct known_tree *t)
@@ -257,9 +270,12 @@ static void name_rest(const struct walk *w, size_t nr, named_raws *rest, frame_l
 	}
 }
 
-/* Adds the rest below `node`, up to the first name that is not kept. `end`: of its frames. */
-static void learn(const struct walk *w, known_id node, const named_raws *rest,
-		  const frame_list *out, size_t end)
+/*
+ * Adds the rest below `node`, up to the first name that is not kept. `end`: of its frames. Returns
+ * the leaf's node; 0 if it has none.
+ */
+static known_id learn(const struct walk *w, known_id node, const named_raws *rest,
+		      const frame_list *out, size_t end)
 {
 	for (size_t i = rest->nr; i-- > 0;) {
 		const struct raw_frame raw = raw_at(w->stack, i);
@@ -270,12 +286,69 @@ static void learn(const struct walk *w, known_id node, const named_raws *rest,
 						.now_ns = w->now_ns,
 						.unloads = w->stack->unloads };
 		end = named->first;
-		if (named->name.lasts == KNOWN_FOR_NOW)
-			return;
-		node = set_child(w->t, node, &raw, &made);
+		node = named->name.lasts == KNOWN_FOR_NOW ? 0 : set_child(w->t, node, &raw, &made);
 		if (!node)
-			return;
+			return 0;
 	}
+	return node;
+}
+
+static u64 stack_hash(const struct raw_stack *stack)
+{
+	u64 hash = stack->nr_kernel;
+
+	for (size_t i = 0; i < stack->nr_kernel; i++)
+		hash = (hash ^ stack->kernel[i]) * STACK_PRIME;
+	for (size_t i = 0; i < stack->nr_user; i++) {
+		const struct raw_frame *f = &stack->user[i];
+		u64 rest = f->detail << 8 ^ (u64)f->kind << 1 ^ f->is_leaf;
+		hash = (hash ^ f->at ^ hash >> 32) * STACK_PRIME ^ rest;
+	}
+	return hash;
+}
+
+static bool is_stack(const struct known_tree *t, known_id leaf, const struct raw_stack *stack)
+{
+	const size_t nr = stack->nr_kernel + stack->nr_user;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct known_node *n = &t->nodes.at[leaf];
+		const struct raw_frame raw = raw_at(stack, i);
+		if (!leaf || !is_same(&n->raw, &raw))
+			return false;
+		leaf = n->parent;
+	}
+	return !leaf;
+}
+
+/* The leaf of a stack whose names all hold; 0 if there is none. */
+static known_id find_stack(const struct walk *w, u64 hash)
+{
+	const u64 *index = dict_find(&w->t->stack_of, hash);
+	const struct known_stack *known = index ? &w->t->stacks.at[*index - 1] : NULL;
+
+	if (!known || w->now_ns >= known->until_ns ||
+	    (known->until_ns != TIME_NEVER && known->unloads != w->stack->unloads))
+		return 0;
+	return is_stack(w->t, known->leaf, w->stack) ? known->leaf : 0;
+}
+
+/* All names of the stack hold now. Of stacks with equal hashes the last one is found. */
+static void remember_stack(const struct walk *w, u64 hash, known_id leaf)
+{
+	struct known_stack known = { leaf, TIME_NEVER, w->stack->unloads };
+	u64 *index = dict_add(&w->t->stack_of, hash);
+
+	for (known_id node = leaf; node; node = w->t->nodes.at[node].parent) {
+		const struct known_node *n = &w->t->nodes.at[node];
+		if (!n->is_for_ever && n->named_ns + KNOWN_LASTS_NS < known.until_ns)
+			known.until_ns = n->named_ns + KNOWN_LASTS_NS;
+	}
+	if (!*index) {
+		vec_push(&w->t->stacks, known);
+		*index = w->t->stacks.nr;
+	}
+	w->t->stacks.at[*index - 1] = known;
 }
 
 void known_stacks_name(struct known_stacks *all, struct known_tree *t,
@@ -283,14 +356,22 @@ void known_stacks_name(struct known_stacks *all, struct known_tree *t,
 		       frame_list *out, struct known_stacks_sum *sum)
 {
 	const struct walk w = { t, stack, now_ns, name, ctx };
+	const u64 hash = stack_hash(stack);
+	known_id leaf = find_stack(&w, hash);
 	named_raws rest = { 0 };
 	size_t left;
-	known_id node = find_known(&w, &left);
 
+	if (leaf) {
+		add_known(t, leaf, out, sum);
+		return;
+	}
+	known_id node = find_known(&w, &left);
 	name_rest(&w, left, &rest, out, sum);
 	size_t end = out->nr;
 	add_known(t, node, out, sum);
-	learn(&w, node, &rest, out, end);
+	leaf = learn(&w, node, &rest, out, end);
+	if (leaf)
+		remember_stack(&w, hash, leaf);
 	vec_fini(&rest);
 	limit(all, t);
 }
