@@ -30,14 +30,13 @@
 #define TICK_MS           50
 #define TICK_UNLOADING_MS 10
 #define TICK_STEPS_MS     5   /* while a recording begins or ends */
-#define TICK_LAG_MS       100 /* while nobody waits for a sample */
-#define TICK_IDLE_MS      250
-#define IDLE_TURNS        10 /* in a row, before ticks get longer */
+#define TICK_LAG_MS       250 /* while nobody waits for a sample */
 #define WOKEN_US          2000
 #define URGENT_NS         (5 * NS_PER_MS)
 #define BEHIND_BYTES      (1u << 20) /* of records not yet taken in */
 #define POLL_NS           (50 * NS_PER_MS)
 #define FOLLOW_NS         NS_PER_SEC
+#define FOLLOW_CPUS_NS    (5 * NS_PER_SEC)  /* while nobody waits for a sample */
 #define WAIT_START_NS     (500 * NS_PER_MS) /* for workers, before sampling begins */
 #define WAIT_TICK_NS      (20 * NS_PER_MS)  /* and in each tick while it samples */
 #define KEEP_EXITED_NS    (AGENT_PENDING_NS + 2 * NS_PER_SEC)
@@ -239,7 +238,6 @@ static void begin_turn(struct node *n)
 	n->taken = take(n->arrived);
 	vec_each(r, &n->recordings)
 		(*r)->taken = take((*r)->arrived);
-	n->nr_idle_turns = n->turn.items.nr ? 0 : n->nr_idle_turns + 1;
 }
 
 /* Finds processes that became targets without a fork or exec. */
@@ -366,19 +364,12 @@ static bool may_lag(const struct node *n)
 	return true;
 }
 
-/* Nothing happens on the node. A new program ends the wait: it maps its code (node_fd). */
-static bool is_idle(const struct node *n)
-{
-	return n->nr_idle_turns >= IDLE_TURNS;
-}
-
-/* Classes must be named before they are unloaded. */
+/* Classes must be named before they are unloaded. New mappings end the wait: node_fd. */
 int node_tick_ms(const struct node *n)
 {
 	return any_in_steps(n)                        ? TICK_STEPS_MS
 	       : jvm_registry_unload_classes(n->jvms) ? TICK_UNLOADING_MS
 	       : !may_lag(n)                          ? TICK_MS
-	       : is_idle(n)                           ? TICK_IDLE_MS
 						      : TICK_LAG_MS;
 }
 
@@ -397,10 +388,12 @@ static void warn_of_runtimes(struct node *n)
 			       : "record as the owner of its socket, usually root");
 }
 
-static void follow_cpus(struct node *n)
+static void follow_cpus(struct node *n, u64 now_ns)
 {
+	if (may_lag(n) && now_ns - n->followed_cpus_ns <= FOLLOW_CPUS_NS)
+		return;
+	n->followed_cpus_ns = now_ns;
 	auto_free char *history = cpulist_history();
-
 	if (!hotplug_needs_look(&n->hotplug, history, time_mono_ns(), time_boot_ns()))
 		return;
 	vec_each(r, &n->recordings)
@@ -421,7 +414,7 @@ static void follow(struct node *n, u64 now_ns)
 	warn_of_runtimes(n);
 	vec_each(r, &n->recordings)
 		recording_follow(*r);
-	follow_cpus(n);
+	follow_cpus(n, now_ns);
 	if (now_ns - n->swept_ns < SWEEP_NS)
 		return;
 	n->swept_ns = now_ns;

@@ -43,10 +43,9 @@ struct node {
 	struct parcel *arrived, *taken; /* hold the node's records of `inbox` and `turn` */
 	struct inbox inbox;             /* the records for the next turn */
 	struct inbox turn;              /* the records of this turn */
-	u64 received_ns, polled_ns, followed_ns, swept_ns;
+	u64 received_ns, polled_ns, followed_ns, followed_cpus_ns, swept_ns;
 	size_t swept_frames_bytes; /* after the last sweep */
 	u64 turn_ns;               /* when the last turn began to receive */
-	u32 nr_idle_turns;         /* in a row, without any record */
 	struct wakes wakes;
 	struct hotplug hotplug;
 	struct memory_limit memory;

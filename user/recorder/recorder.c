@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/events/events.h"
@@ -158,6 +159,7 @@ static void jvm_list_tick(struct jvm_list *l, u64 now_ns, struct outbox *out)
 #define SWEEP_NS      (60 * NS_PER_SEC)
 #define END_NS        (3 * NS_PER_SEC) /* for the last parts after SIGTERM */
 #define TURN_MESSAGES 16
+#define STATM_MAX     256
 _Static_assert(CONTROL_EXCLUDED_MAX >= EXCLUDED_MAX, "a report has room for all");
 
 struct recorder {
@@ -398,10 +400,13 @@ static void serve_signals(struct recorder *r)
 
 static u64 memory_bytes(void)
 {
-	auto_fclose FILE *f = fopen("/proc/self/statm", "re");
-	unsigned long long resident; /* pages, proc_pid_statm(5) */
+	auto_free char *text = NULL;
+	size_t len;
 
-	return f && fscanf(f, "%*u %llu", &resident) == 1 ? resident * (u64)getpagesize() : 0;
+	if (file_read("/proc/self/statm", STATM_MAX, &text, &len))
+		return 0;
+	const char *resident = strchr(text, ' '); /* pages, the second number: proc_pid_statm(5) */
+	return resident ? strtoull(resident, NULL, 10) * (u64)getpagesize() : 0;
 }
 
 static void measure_heap(struct recorder *r, u64 now_ns)

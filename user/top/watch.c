@@ -391,6 +391,7 @@ static int stream_start(struct watch *w, struct stream *s, pid_t pid, int hz, u6
 		.sampling = s->sampling,
 		.targets = s->targets,
 		.agent = AGENT_NEVER,
+		.may_lag = !pid,
 		.duration_ns = duration_ns,
 	};
 	s->recording = recording_new(w->node, &options);

@@ -29,6 +29,8 @@
 #define TOLD_HOLDS_NS  (600 * NS_PER_SEC)
 #define OTHERS_HOLD_NS (60 * NS_PER_SEC)
 
+#define COMPARED_SAMPLES 10 /* of a CPU, between two looks for skipped ones */
+
 struct source_probes {
 	u32 event;
 	u32 fallback; /* enum agent_hook: for processes where it does not report; 0: for all */
@@ -49,9 +51,9 @@ struct sources {
 	struct missed declined[ABI_EVENTS];
 	bool is_missing_some; /* samples that nothing takes */
 	other_program_list others;
-	u64 looked_ns, listed_ns, told_ns; /* CLOCK_MONOTONIC */
-	u32 nr_gone;                       /* see sources_count_gone */
-	u32 nr_headless;                   /* see sources_lose_probes */
+	u64 looked_ns, listed_ns, told_ns, compared_ns; /* CLOCK_MONOTONIC */
+	u32 nr_gone;                                    /* see sources_count_gone */
+	u32 nr_headless;                                /* see sources_lose_probes */
 	bool has_waits;
 	struct span window;
 	bool has_sched_text, has_entry_text;
@@ -176,6 +178,21 @@ void sources_close(struct sources *s)
 	free(s);
 }
 
+/*
+ * Samples are compared with what is due each time that some more are: at 3 Hz, this was a fifth of
+ * what a tick of the recorder takes.
+ */
+static bool is_time_to_compare(struct sources *s)
+{
+	u64 hz = s->options->freq_hz > 0 ? (u64)s->options->freq_hz : COMPARED_SAMPLES;
+	u64 now_ns = time_mono_ns();
+
+	if (now_ns - s->compared_ns < COMPARED_SAMPLES * NS_PER_SEC / hz)
+		return false;
+	s->compared_ns = now_ns;
+	return true;
+}
+
 /* Loads the program for skipped samples once there are some, and attaches it. */
 static void follow_skipped(struct sources *s)
 {
@@ -191,6 +208,8 @@ static void follow_skipped(struct sources *s)
 			cpus_take_skipped(s->cpus.at[i]);
 		return;
 	}
+	if (!is_time_to_compare(s))
+		return;
 	vec_each(c, &s->cpus)
 		if (!s->skipped && s->skipped_err == -EAGAIN && cpus_seem_to_miss(*c))
 			load_skipped(s);
