@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
+#include <errno.h>
+
 #include <bpf/btf.h>
 #include <string.h>
 
@@ -112,9 +114,25 @@ static void the_file_is_small_and_made_once(void **state)
 	free_types(&t);
 }
 
+static void ids_to_attach_to_are_those_of_the_kernel(void **state)
+{
+	struct types t;
+
+	read_types(&t);
+	kernel_types_forget();
+	assert_int_equal(
+		kernel_types_attach_id("tp_btf/sched_switch"),
+		btf__find_by_name_kind(t.kernel, "btf_trace_sched_switch", BTF_KIND_TYPEDEF));
+	assert_int_equal(kernel_types_attach_id("iter/task"),
+			 btf__find_by_name_kind(t.kernel, "bpf_iter_task", BTF_KIND_FUNC));
+	assert_int_equal(kernel_types_attach_id("tp_btf/no_such_tracepoint"), -ESRCH);
+	free_types(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ids_to_attach_to_are_those_of_the_kernel),
 		cmocka_unit_test(types_of_the_file_are_those_of_the_kernel),
 		cmocka_unit_test(types_that_programs_access_are_in_the_file),
 		cmocka_unit_test(the_file_is_small_and_made_once),

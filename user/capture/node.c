@@ -102,13 +102,12 @@ struct node *node_new(const struct node_options *options)
 int node_load(struct node *n)
 {
 	const struct node_programs_options options = { .tables = memory_limit_tables(&n->memory),
-						       .ring_bytes = RING_BYTES,
-						       .remote_reads = remote_is_wanted() };
+						       .ring_bytes = RING_BYTES };
 	int err = node_programs_load(&options, &n->bpf);
 
 	if (err)
 		return err;
-	if (options.remote_reads && remote_open(n->bpf, &n->remote))
+	if (remote_is_wanted() && remote_open(&n->remote))
 		log_warn("memory of other users' JVMs cannot be read, their Java code has no "
 			 "names; run sysflame with CAP_SYS_PTRACE");
 	n->receiver = receiver_new(node_programs_ring(n->bpf),

@@ -34,39 +34,70 @@ static bool kernel_has_type(const char *name, u32 kind)
 	return btf && btf__find_by_name_kind(btf, name, kind) > 0;
 }
 
-/* Tracepoints that are asked for again while a recording runs: reading the types takes 50 ms. */
-struct tracepoint {
-	const char *name;
-	bool is_known, exists;
+/*
+ * What our tracing programs attach to: BTF tracepoints and an iterator. A program that is loaded
+ * has the id of the type of its function. All are looked up at once, because the types are read for
+ * it.
+ */
+struct attach_point {
+	const char *section, *type;
+	u32 kind;
+	int id; /* 0: the kernel has none */
 };
 
-static struct tracepoint remembered[] = { { .name = "hrtimer_expire_exit" },
-					  { .name = "sched_exit_tp" } };
+static struct attach_point attach_points[] = {
+	{ "tp_btf/sched_process_fork", "btf_trace_sched_process_fork", BTF_KIND_TYPEDEF, 0 },
+	{ "tp_btf/sched_process_exec", "btf_trace_sched_process_exec", BTF_KIND_TYPEDEF, 0 },
+	{ "tp_btf/sched_process_exit", "btf_trace_sched_process_exit", BTF_KIND_TYPEDEF, 0 },
+	{ "tp_btf/sched_switch", "btf_trace_sched_switch", BTF_KIND_TYPEDEF, 0 },
+	{ "tp_btf/sched_exit_tp", "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF, 0 },
+	{ "tp_btf/hrtimer_expire_exit", "btf_trace_hrtimer_expire_exit", BTF_KIND_TYPEDEF, 0 },
+	{ "iter/task", "bpf_iter_task", BTF_KIND_FUNC, 0 },
+};
 
-static bool find_tracepoint(const char *tracepoint)
+static bool has_attach_points; /* they were looked up */
+
+static void take_attach_point(const char *name, u32 kind, int id)
 {
-	auto_free char *name = xasprintf("btf_trace_%s", tracepoint);
+	for (size_t i = 0; i < ARRAY_SIZE(attach_points); i++)
+		if (attach_points[i].kind == kind && !strcmp(attach_points[i].type, name))
+			attach_points[i].id = id;
+}
 
-	return kernel_has_type(name, BTF_KIND_TYPEDEF);
+static void find_attach_points(void)
+{
+	const struct btf *btf = has_attach_points ? NULL : kernel_types();
+	int nr = btf ? (int)btf__type_cnt(btf) : 0;
+
+	for (int id = 1; id < nr; id++) {
+		const struct btf_type *type = btf__type_by_id(btf, (u32)id);
+		if (btf_is_typedef(type) || btf_kind(type) == BTF_KIND_FUNC)
+			take_attach_point(btf__name_by_offset(btf, type->name_off), btf_kind(type),
+					  id);
+	}
+	has_attach_points |= nr > 0; /* a failed read is no answer */
+}
+
+int kernel_types_attach_id(const char *section)
+{
+	find_attach_points();
+	for (size_t i = 0; i < ARRAY_SIZE(attach_points); i++)
+		if (!strcmp(attach_points[i].section, section))
+			return attach_points[i].id ?: -ESRCH;
+	return -ESRCH;
 }
 
 bool programs_kernel_has(const char *tracepoint)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(remembered); i++) {
-		if (strcmp(remembered[i].name, tracepoint) != 0)
-			continue;
-		if (!remembered[i].is_known)
-			remembered[i].exists = find_tracepoint(tracepoint);
-		remembered[i].is_known = cached; /* a failed read is no answer */
-		return remembered[i].exists;
-	}
-	return find_tracepoint(tracepoint);
+	auto_free char *section = xasprintf("tp_btf/%s", tracepoint);
+
+	return kernel_types_attach_id(section) > 0;
 }
 
 void kernel_types_forget(void)
 {
-	for (size_t i = 0; cached && i < ARRAY_SIZE(remembered); i++)
-		programs_kernel_has(remembered[i].name);
+	if (cached)
+		find_attach_points();
 	btf__free(cached);
 	cached = NULL;
 }
@@ -300,6 +331,7 @@ static void make_once(void)
 {
 	int fd = make();
 
+	find_attach_points();
 	if (fd < 0)
 		log_debug("the types of the BPF programs: %s", strerror(-fd));
 	else

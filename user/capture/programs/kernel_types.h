@@ -25,6 +25,13 @@ const struct btf *kernel_types(void);
 void kernel_types_forget(void);
 
 /*
+ * The id of the kernel's type that a program in this section attaches to: "tp_btf/sched_switch".
+ * -ESRCH if the kernel has none, or no program of ours has that section. Any thread may call it
+ * after core_types_path.
+ */
+int kernel_types_attach_id(const char *section);
+
+/*
  * The kernel's types that our BPF programs access, as a BTF file of some KB. libbpf compares each
  * type that a program accesses with all types of the kernel, and reads these for every object
  * (CO-RE, libbpf's relo_core.c). With this file it compares 20 types, not 130,000.

@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,8 +63,44 @@ static int print(enum libbpf_print_level level, const char *fmt, va_list args)
 	return 0;
 }
 
+/* A libbpf_prog_prepare_load_fn_t. */
+static int prepare_tracing(struct bpf_program *p, struct bpf_prog_load_opts *opts, long cookie)
+{
+	int id = kernel_types_attach_id(bpf_program__section_name(p));
+
+	(void)cookie;
+	if (id < 0)
+		return id;
+	opts->attach_btf_id = (u32)id;
+	return bpf_program__set_type(p, BPF_PROG_TYPE_TRACING);
+}
+
+/*
+ * libbpf reads all types of the kernel for each object with tracing programs, which takes 0.1 s, to
+ * find the ids that they attach to. We know these: until it is loaded, such a program has a type
+ * that attaches to nothing.
+ */
+static void register_tracing(void)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = prepare_tracing);
+	const enum bpf_prog_type type = BPF_PROG_TYPE_RAW_TRACEPOINT;
+
+	libbpf_register_prog_handler("tp_btf+", type, BPF_TRACE_RAW_TP, &opts);
+	libbpf_register_prog_handler("iter+", type, BPF_TRACE_ITER, &opts);
+}
+
+struct bpf_link *load_attach(const struct bpf_program *p)
+{
+	return bpf_program__expected_attach_type(p) == BPF_TRACE_ITER
+		       ? bpf_program__attach_iter(p, NULL)
+		       : bpf_program__attach_trace(p);
+}
+
 int load_begin(void)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, register_tracing);
 	libbpf_set_print(print);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	return privilege_check();

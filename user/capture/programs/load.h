@@ -4,6 +4,7 @@
 
 #include "base/types.h"
 
+struct bpf_link;
 struct bpf_map;
 struct bpf_object;
 struct bpf_program;
@@ -19,6 +20,12 @@ struct load_refusal {
  * returns an error.
  */
 int load_begin(void);
+
+/*
+ * Attaches a program of the section "tp_btf" or "iter". bpf_program__attach does not know what
+ * these attach to: load_begin has replaced libbpf's handlers of these sections.
+ */
+struct bpf_link *load_attach(const struct bpf_program *p);
 
 /*
  * Refusals of the programs that this thread loads are written to `out`, until this is called with

@@ -22,6 +22,7 @@
 #include "proc/rights.h"
 
 #include "node.skel.h" /* needs the types above */
+#include "remote.skel.h"
 
 struct node_programs {
 	struct node_skel *skel; /* from gen/node.skel.h */
@@ -39,10 +40,8 @@ static int configure(struct node_skel *skel, const struct node_programs_options 
 		{ skel->maps.unwind_rows, o->tables.nr_words / 2 },
 		{ skel->maps.unwind_ranges, o->tables.nr_ranges },
 		{ skel->maps.jvms, o->tables.nr_jvms },
-		{ skel->maps.remote_copies, o->remote_reads ? ABI_COPIES : 1 },
 	};
 
-	bpf_program__set_autoload(skel->progs.remote_read, o->remote_reads);
 	bpf_program__set_autoload(skel->progs.facts_list, o->only_facts);
 	bpf_program__set_autoload(skel->progs.proc_fork, !o->only_facts);
 	bpf_program__set_autoload(skel->progs.proc_exec, !o->only_facts);
@@ -98,9 +97,9 @@ int node_programs_attach(struct node_programs *n)
 {
 	struct node_skel *skel = n->skel;
 
-	skel->links.proc_fork = bpf_program__attach(skel->progs.proc_fork);
-	skel->links.proc_exec = bpf_program__attach(skel->progs.proc_exec);
-	skel->links.proc_exit = bpf_program__attach(skel->progs.proc_exit);
+	skel->links.proc_fork = load_attach(skel->progs.proc_fork);
+	skel->links.proc_exec = load_attach(skel->progs.proc_exec);
+	skel->links.proc_exit = load_attach(skel->progs.proc_exit);
 	if (skel->links.proc_fork && skel->links.proc_exec && skel->links.proc_exit)
 		return 0;
 	int err = -errno;
@@ -123,20 +122,12 @@ struct tables_fds node_programs_tables(const struct node_programs *n)
 	};
 }
 
-struct remote_fds node_programs_remote(const struct node_programs *n)
-{
-	return (struct remote_fds){
-		.program = bpf_program__fd(n->skel->progs.remote_read),
-		.copies = bpf_map__fd(n->skel->maps.remote_copies),
-	};
-}
-
 int node_programs_facts(struct node_programs *n)
 {
 	struct node_skel *skel = n->skel;
 
 	if (!skel->links.facts_list)
-		skel->links.facts_list = bpf_program__attach(skel->progs.facts_list);
+		skel->links.facts_list = load_attach(skel->progs.facts_list);
 	if (!skel->links.facts_list)
 		return -errno;
 	int fd = bpf_iter_create(bpf_link__fd(skel->links.facts_list));
@@ -157,9 +148,8 @@ u64 node_programs_run_ns(const struct node_programs *n)
 }
 
 struct remote {
-	int program;
+	struct remote_skel *skel;   /* from gen/remote.skel.h */
 	struct remote_copy *copies; /* mapped: ABI_COPIES of them */
-	struct node_programs *own;  /* NULL: use those of the recordings */
 };
 
 #define COPIES_BYTES (ABI_COPIES * sizeof(struct remote_copy))
@@ -177,7 +167,7 @@ static int run(const struct remote *r, struct process_id id, size_t nr)
 	struct remote_args args = { .pid = id.pid, .nr = (u32)nr, .start_ns = id.start_ns };
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &args, .ctx_size_in = sizeof(args));
 
-	if (bpf_prog_test_run_opts(r->program, &opts))
+	if (bpf_prog_test_run_opts(bpf_program__fd(r->skel->progs.remote_read), &opts))
 		return -errno;
 	return (int)opts.retval;
 }
@@ -200,15 +190,34 @@ static int read_memory(struct process_id id, struct mem_request *requests, size_
 	return err;
 }
 
-int remote_open(const struct node_programs *node, struct remote **out)
+static int load_remote(struct remote *r, struct load_refusal *refusal)
 {
-	const struct remote_fds fds = node_programs_remote(node);
-	void *copies = mmap(NULL, COPIES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fds.copies, 0);
-	if (copies == MAP_FAILED)
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_types_path());
+	r->skel = remote_skel__open_opts(&opts);
+	if (!r->skel)
 		return -errno;
+	load_watch(refusal);
+	int err = remote_skel__load(r->skel);
+	load_watch(NULL);
+	if (err)
+		return err;
+	r->copies = mmap(NULL, COPIES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 bpf_map__fd(r->skel->maps.remote_copies), 0);
+	return r->copies == MAP_FAILED ? -errno : 0;
+}
 
+int remote_open(struct remote **out)
+{
 	struct remote *r = xcalloc(1, sizeof(*r));
-	*r = (struct remote){ fds.program, copies, NULL };
+	struct load_refusal refusal = { 0 };
+	int err = load_begin() ?: load_remote(r, &refusal);
+
+	if (err) {
+		load_explain(err, &refusal, NULL);
+		remote_skel__destroy(r->skel);
+		free(r);
+		return err;
+	}
 	mem_set_helper(read_memory, r);
 	*out = r;
 	return 0;
@@ -220,25 +229,15 @@ void remote_close(struct remote *r)
 		return;
 	mem_set_helper(NULL, NULL);
 	munmap(r->copies, COPIES_BYTES);
-	node_programs_free(r->own);
+	remote_skel__destroy(r->skel);
 	free(r);
 }
 
 struct remote *remote_alone(void)
 {
-	const struct node_programs_options options = { .tables = { 2, 1, 1 },
-						       .ring_bytes = 4096,
-						       .remote_reads = true };
 	struct remote *r = NULL;
-	struct node_programs *node;
 
-	if (!remote_is_wanted() || privilege_check() || node_programs_load(&options, &node))
-		return NULL;
-	if (remote_open(node, &r))
-		node_programs_free(node);
-	else
-		r->own = node;
-	return r;
+	return remote_is_wanted() && !privilege_check() && !remote_open(&r) ? r : NULL;
 }
 
 static int open_iterator(void)

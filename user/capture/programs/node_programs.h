@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The BPF programs of the node: they report forks, execs and exits, and own the unwinder's tables.
- * Each process of sysflame loads them once, however many recordings it makes. Reads of memory and
- * facts of threads, for commands without a recording as well, use programs among these.
+ * Each process of sysflame loads them once, however many recordings it makes. The facts
+ * of threads, for commands without a recording as well, come from a program among these.
  */
 #pragma once
 
@@ -28,7 +28,6 @@ struct tables_fds {
 struct node_programs_options {
 	struct tables_sizes tables;
 	size_t ring_bytes; /* a power of two */
-	bool remote_reads; /* load the program that reads memory of other users' processes */
 	bool only_facts;   /* load no program but that of node_programs_facts */
 };
 
@@ -45,15 +44,6 @@ struct ring *node_programs_ring(const struct node_programs *n);
 
 /* The unwinder's maps. */
 struct tables_fds node_programs_tables(const struct node_programs *n);
-
-/*
- * The program and map that read memory of other users' processes, if loaded with remote_reads; see
- * remote_open.
- */
-struct remote_fds {
-	int program, copies;
-};
-struct remote_fds node_programs_remote(const struct node_programs *n);
 
 /*
  * Loaded with only_facts: opens an iterator for jvm/attach/readiness.h. Returns its descriptor or
@@ -77,12 +67,13 @@ struct remote;
 bool remote_is_wanted(void);
 
 /*
- * From now on proc/mem.h uses it for memory that it may not read otherwise. Only one may be open.
+ * Loads the program. From now on proc/mem.h uses it for memory that it may not read otherwise. Only
+ * one may be open. On failure logs one line with the missing right or feature and the remedy.
  */
-int remote_open(const struct node_programs *node, struct remote **out);
+int remote_open(struct remote **out);
 void remote_close(struct remote *r);
 
-/* The same without a recording. NULL if it is not needed or fails. */
+/* The same for a command without a recording. NULL if it is not needed or fails. */
 struct remote *remote_alone(void);
 
 /*

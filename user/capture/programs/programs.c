@@ -360,7 +360,7 @@ int programs_attach_perf(struct programs *bpf, int perf_fd, u32 event, struct bp
 static int follow_exits(struct recording_skel *skel)
 {
 	bpf_link__destroy(skel->links.target_exit);
-	skel->links.target_exit = bpf_program__attach(skel->progs.target_exit);
+	skel->links.target_exit = load_attach(skel->progs.target_exit);
 	return skel->links.target_exit ? 0 : -errno;
 }
 
@@ -530,7 +530,7 @@ static int each_process(struct bpf_program *iterator, programs_process_fn visit,
 
 	if (bpf_program__fd(iterator) < 0)
 		return 0;
-	struct bpf_link *link = bpf_program__attach(iterator);
+	struct bpf_link *link = load_attach(iterator);
 	if (!link)
 		return -errno;
 
@@ -575,7 +575,7 @@ static struct bpf_link *attach_end_of_waits(struct programs *bpf)
 	auto_free char *function = NULL;
 
 	if (bpf_program__fd(bpf->skel->progs.offcpu_end) >= 0)
-		return bpf_program__attach(bpf->skel->progs.offcpu_end);
+		return load_attach(bpf->skel->progs.offcpu_end);
 	function = kernel_function(RESUME_FUNCTION);
 	return function ? bpf_program__attach_kprobe(bpf->skel->progs.offcpu_back, false, function)
 			: NULL;
@@ -583,9 +583,9 @@ static struct bpf_link *attach_end_of_waits(struct programs *bpf)
 
 int programs_start_waits(struct programs *bpf)
 {
-	if (!(bpf->waits[0] = bpf_program__attach(bpf->skel->progs.offcpu_begin)) ||
+	if (!(bpf->waits[0] = load_attach(bpf->skel->progs.offcpu_begin)) ||
 	    !(bpf->waits[1] = attach_end_of_waits(bpf)) ||
-	    !(bpf->waits[2] = bpf_program__attach(bpf->skel->progs.offcpu_tasks)))
+	    !(bpf->waits[2] = load_attach(bpf->skel->progs.offcpu_tasks)))
 		return -errno;
 	return read_tasks(bpf, NULL, NULL);
 }
@@ -625,8 +625,8 @@ int programs_attach_targets(struct programs *bpf)
 
 	if (bpf_program__fd(skel->progs.target_fork) < 0)
 		return 0;
-	skel->links.target_fork = bpf_program__attach(skel->progs.target_fork);
-	skel->links.target_exec = bpf_program__attach(skel->progs.target_exec);
+	skel->links.target_fork = load_attach(skel->progs.target_fork);
+	skel->links.target_exec = load_attach(skel->progs.target_exec);
 	if (skel->links.target_fork && skel->links.target_exec && !follow_exits(skel))
 		return 0;
 	int err = -errno;

@@ -16,6 +16,7 @@
 #include "base/auto.h"
 #include "base/signals.h"
 #include "capture/programs/kernel_types.h"
+#include "capture/programs/load.h"
 #include "capture/programs/other_programs.h"
 #include "capture/programs/programs.h"
 
@@ -156,7 +157,7 @@ int skipped_poll(struct skipped *s)
 		return -EAGAIN;
 	join(s);
 	if (!s->err && !s->skel->links.perf_skipped) {
-		s->skel->links.perf_skipped = bpf_program__attach(s->skel->progs.perf_skipped);
+		s->skel->links.perf_skipped = load_attach(s->skel->progs.perf_skipped);
 		if (!s->skel->links.perf_skipped)
 			s->err = -errno;
 	}

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Reads another process's memory for a user space that has no right to do so itself (Linux 6.2). */
+/*
+ * Reads another process's memory for a user space that has no right to do so itself (Linux 6.2). It
+ * is an object of its own, since for functions of the kernel libbpf reads all types of the kernel.
+ */
 #include "kernel.h"
 
 #include "abi.h"
 
-/* Memory reads in progress. User space sets the size if it needs more than one. */
+/* Memory reads in progress. */
 struct remote_copies_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
+	__uint(max_entries, ABI_COPIES);
 	__type(key, u32);
 	__type(value, struct remote_copy);
 };
@@ -49,3 +52,5 @@ int remote_read(struct remote_args *args)
 	bpf_task_release(task);
 	return err;
 }
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
