@@ -11,14 +11,19 @@ agent_code() {
 		done
 }
 
-# hook_byte PID HOOK: prints the first byte of the hook: 0f without a probe, nothing without the
-# agent.
-hook_byte() {
-	local range offset hook
+# The addresses of hooks in the agent's file, by name.
+declare -A HOOKS
+
+# read_hook PID HOOK: sets BYTE to the first byte of the hook: 0f without a probe, "" without the agent.
+read_hook() {
+	local range offset
+	BYTE=
 	read -r range offset < <(agent_code "$1") || return 0
-	hook=$(nm -D "$BUILD/libjvmmap.so" | awk -v name="jvmmap_hook_$2" '$3 == name { print $1 }')
-	dd if="/proc/$1/mem" bs=1 count=1 iflag=skip_bytes skip=$((0x${range%-*} - 0x$offset + 0x$hook)) 2>/dev/null |
-		od -An -tx1 | tr -d ' '
+	[ -n "${HOOKS[$2]:-}" ] ||
+		HOOKS[$2]=$(nm -D "$BUILD/libjvmmap.so" | awk -v name="jvmmap_hook_$2" '$3 == name { print $1 }')
+	BYTE=$(dd if="/proc/$1/mem" bs=1 count=1 iflag=skip_bytes \
+		skip=$((0x${range%-*} - 0x$offset + 0x${HOOKS[$2]})) 2>/dev/null | od -An -tx1)
+	BYTE=${BYTE# }
 }
 
 # loads PID: prints how often this build's agent is mapped there. Other builds' agents do not count.
@@ -28,7 +33,8 @@ loads() {
 
 # has_probe PID HOOK
 has_probe() {
-	case $(hook_byte "$1" "$2") in '' | 0f) return 1 ;; esac
+	read_hook "$1" "$2"
+	case $BYTE in '' | 0f) return 1 ;; esac
 }
 
 # hook_is_settled RECORDER JVM HOOK: the agent reports, or `err` says that it cannot. On a busy
@@ -45,5 +51,6 @@ own_allocations() {
 }
 
 has_no_probe() {
-	[ "$(hook_byte "$1" "$2")" = 0f ]
+	read_hook "$1" "$2"
+	[ "$BYTE" = 0f ]
 }

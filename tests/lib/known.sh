@@ -24,21 +24,28 @@ byte_at() {
 		od -An -tx1 | tr -d ' '
 }
 
-# Prints the first byte of malloc in the process's libc.
-libc_byte() {
+# The addresses of malloc, by file.
+declare -A MALLOCS
+
+# read_malloc PID: sets BYTE to the first byte of malloc in the process's libc; "" if it has none.
+read_malloc() {
 	local base libc
-	read -r base libc < <(awk '/libc\.so\.6$/ { sub("-.*", "", $1); print $1, $6; exit }' "/proc/$1/maps")
-	local off=$((0x$(nm -D "$libc" | awk '$3 ~ /^malloc@/ { print $1 }')))
-	dd if="/proc/$1/mem" bs=1 count=1 iflag=skip_bytes skip=$((0x$base + off)) 2>/dev/null |
-		od -An -tx1 | tr -d ' '
+	BYTE=
+	read -r base libc < <(awk '/libc\.so\.6$/ { sub("-.*", "", $1); print $1, $6; exit }' "/proc/$1/maps") || return 0
+	[ -n "${MALLOCS[$libc]:-}" ] || MALLOCS[$libc]=$(nm -D "$libc" | awk '$3 ~ /^malloc@/ { print $1 }')
+	BYTE=$(dd if="/proc/$1/mem" bs=1 count=1 iflag=skip_bytes skip=$((0x$base + 0x${MALLOCS[$libc]})) 2>/dev/null |
+		od -An -tx1)
+	BYTE=${BYTE# }
 }
 
 libc_is_trapped() {
-	[ "$(libc_byte "$1")" = cc ]
+	read_malloc "$1"
+	[ "$BYTE" = cc ]
 }
 
 libc_is_whole() {
-	[ "$(libc_byte "$1")" != cc ]
+	read_malloc "$1"
+	[ "$BYTE" != cc ]
 }
 
 # Programs with a thousand samples per millisecond may run while the recorder gets no CPU.

@@ -3,8 +3,14 @@
 
 # recording PID: waits until that recorder has its events. The node has three links, and each event has one or more.
 recording() {
-	wait_for 60 sh -c "ls -l /proc/$1/fd | grep -q perf_event &&
-		[ \$(ls -l /proc/$1/fd | grep -c bpf_link) -ge 4 ]"
+	wait_for 60 has_events "$1"
+}
+
+has_events() {
+	local files links
+	files=$(readlink "/proc/$1/fd/"*) || true # some are closed meanwhile
+	links=${files//bpf_link/}
+	[[ $files == *perf_event* ]] && [ $((${#files} - ${#links})) -ge $((4 * 8)) ]
 }
 
 # settled PID: waits until that recorder has opened no descriptor for a second. Nothing else shows when the last of a
@@ -14,11 +20,11 @@ settled() {
 }
 
 has_settled() {
-	local before
-	before=$(ls "/proc/$1/fd" | wc -l)
+	local before=("/proc/$1/fd/"*) now
 	for _ in 1 2 3 4; do
 		pause_for 0.25
-		[ "$before" = "$(ls "/proc/$1/fd" | wc -l)" ] || return 1
+		now=("/proc/$1/fd/"*)
+		[ ${#before[@]} = ${#now[@]} ] || return 1
 	done
 }
 
@@ -37,24 +43,34 @@ with_tracefs() {
 # there too.
 reads() {
 	local buffer fd
-	for fd in "/proc/$2/fd/"*; do
-		buffer=$(readlink "$fd") || continue
-		case $buffer in /memfd:jvmmap-*) ;; *) continue ;; esac
+	while read -r fd buffer; do
 		! grep -qF "${buffer% (deleted)}" "/proc/$1/maps" ||
 			[ "$(od -An -tu4 -j72 -N4 "$fd" | tr -d ' ')" != 1 ] || return 0
-	done
+	done < <(find "/proc/$2/fd" -lname '/memfd:jvmmap-*' -printf '%p %l\n')
 	return 1
 }
 
 # runs PID: waits until the process has used another 0.3 s of CPU time, however busy the machine is.
 runs() {
-	local ticks
-	ticks=$(($(ticks_of "$1") + 30))
-	wait_for 60 sh -c "[ \$(awk '{ print \$14 + \$15 }' /proc/$1/stat) -ge $ticks ]"
+	read_ticks "$1"
+	wait_for 60 has_run "$1" $((TICKS + 30))
+}
+
+has_run() { # PID TICKS
+	read_ticks "$1" && [ "$TICKS" -ge "$2" ]
+}
+
+# read_ticks PID: sets TICKS to the CPU time that the process has used; fails if it has ended.
+read_ticks() {
+	local stat
+	read -r stat <"/proc/$1/stat" || return 1
+	set -- ${stat##*) }
+	TICKS=$((${12} + ${13}))
 }
 
 ticks_of() {
-	awk '{ print $14 + $15 }' "/proc/$1/stat"
+	read_ticks "$1"
+	echo "$TICKS"
 }
 
 # with_pid PID COMMAND..: runs the command under that PID, which was freed just now; sets PID. Fails if another thread

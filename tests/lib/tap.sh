@@ -135,11 +135,12 @@ wait_for() {
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || fail "timed out waiting for: $*"
 		pause_for $pause
-		[ $((tries += 1)) -lt 5 ] || pause=0.2
+		case $((tries += 1)) in 5) pause=0.2 ;; 25) pause=0.5 ;; esac
 	done
 }
 
-# pause_for SECONDS: sleeps without a process. A fork costs 7 ms of CPU time on some machines, and tests wait a lot.
+# pause_for SECONDS: sleeps without a process. A command costs 12 ms of CPU time on some machines, and tests wait a lot.
+# What wait_for asks again and again therefore starts as few processes as possible.
 pause_for() {
 	read -rt "$1" -u "$TAP_QUIET" || true
 }
@@ -168,17 +169,30 @@ limited() {
 }
 
 # Prints the PIDs that the test left running: those of `start`, and every process that inherited
-# $TMP in its environment. A PID with another start time belongs to another process.
-tap_processes() {
-	local pid began
+# $TMP in its environment. A PID with another start time belongs to another process. A subshell, so that
+# the programs that it starts do not have $TMP.
+tap_processes() (
 	while read -r pid began; do
 		[ -z "$began" ] || [ "$(start_of "$pid")" != "$began" ] || echo "$pid"
 	done <"$TAP_PIDS"
-	env -u TMP grep -lzxs "TMP=$TMP" /proc/[0-9]*/environ | env -u TMP cut -d/ -f3
+	wanted=TMP=$TMP
+	unset TMP
+	grep -lzxs "$wanted" /proc/[0-9]*/environ | cut -d/ -f3
+)
+
+# tap_forget PID COMMAND..: removes a JVM's attach socket and its recorded refusals, if the command succeeds.
+tap_forget() {
+	local left
+	for left in "/tmp/.java_pid$1" "/run/sysflame/refused/$1-"*; do
+		[ ! -e "$left" ] || ! "${@:2}" || rm -f "$left"
+	done
 }
 
-# Kills in several rounds, because processes may start others meanwhile. Removes a JVM's attach
-# socket and its recorded refusals.
+tap_has_ended() { # PID
+	! readlink "/proc/$1/exe"
+}
+
+# Kills in several rounds, because processes may start others meanwhile.
 tap_kill() {
 	local pid pids
 	for _ in 1 2 3 4 5; do
@@ -187,12 +201,12 @@ tap_kill() {
 		for pid in $pids; do
 			kill -CONT "$pid"
 			kill -9 "$pid"
-			rm -f "/tmp/.java_pid$pid" "/run/sysflame/refused/$pid-"*
+			tap_forget "$pid" true
 		done
 	done
-	for pid in $(cut -d' ' -f1 "$TAP_PIDS"); do
-		readlink "/proc/$pid/exe" || rm -f "/tmp/.java_pid$pid" "/run/sysflame/refused/$pid-"*
-	done
+	while read -r pid _; do
+		tap_forget "$pid" tap_has_ended "$pid"
+	done <"$TAP_PIDS"
 }
 
 # A group can only be removed after its processes are reaped.
@@ -206,7 +220,9 @@ tap_remove_group() {
 
 # tap_unmount CONDITION: unmounts file systems below $TMP. Groups are removed through theirs.
 tap_unmount() {
-	local mount
+	local mount mounts
+	read -rd '' mounts </proc/self/mounts
+	[[ $mounts == *" $TMP/"* ]] || return 0
 	for mount in $(awk -v dir="$TMP/" "index(\$2, dir) == 1 && $1 { print \$2 }" /proc/self/mounts | tac); do
 		fsfreeze -u "$mount"
 		umount -l "$mount"
