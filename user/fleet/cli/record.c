@@ -28,8 +28,10 @@ static void note_methods(const struct requests *a, struct profile *p)
 	const struct controller_state s = controller_view(a->controllers[0]);
 	struct parts methods;
 
+	if (!s.is_estimate)
+		return;
 	parts_make(p, &s, PARTS_METHODS, METHODS, &methods);
-	if (s.is_estimate && methods.has_nodes)
+	if (methods.has_nodes)
 		parts_note(&methods, p);
 	parts_fini(&methods);
 }
