@@ -67,7 +67,8 @@ static struct tables *tables_of(pid_t pid)
 	assert_int_equal(mappings_read(pid, true, &mappings), 0);
 	assert_int_equal(tables_new(&sizes, NULL, &t), 0);
 	assert_int_equal(
-		tables_set_process(t, (struct process_id){ pid, status.start_ns }, &mappings), 0);
+		tables_set_process(t, (struct process_id){ pid, status.start_ns }, 0, &mappings),
+		0);
 	mappings_fini(&mappings);
 	return t;
 }
@@ -233,7 +234,7 @@ static void two_processes_share_the_rows_of_a_file(void **state)
 	struct mappings mappings = { 0 };
 
 	assert_int_equal(mappings_read(b, true, &mappings), 0);
-	assert_int_equal(tables_set_process(t, (struct process_id){ b, 1 }, &mappings), 0);
+	assert_int_equal(tables_set_process(t, (struct process_id){ b, 1 }, 0, &mappings), 0);
 	assert_int_equal(tables_usage(t).nr_rows, before.nr_rows);
 	assert_int_equal(tables_usage(t).nr_processes, 2);
 	tables_remove_process(t, (struct process_id){ b, 1 });
@@ -283,9 +284,9 @@ static void a_full_table_evicts_another_process(void **state)
 	assert_int_equal(mappings_read(getpid(), true, &mappings), 0);
 	small.nr_ranges = 2 * (u32)mappings.nr + 1;
 	assert_int_equal(tables_new(&small, NULL, &t), 0);
-	assert_int_equal(tables_set_process(t, (struct process_id){ 1000, 1 }, &mappings), 0);
-	assert_int_equal(tables_set_process(t, (struct process_id){ 1001, 1 }, &mappings), 0);
-	assert_int_equal(tables_set_process(t, (struct process_id){ 1002, 1 }, &mappings), 0);
+	assert_int_equal(tables_set_process(t, (struct process_id){ 1000, 1 }, 0, &mappings), 0);
+	assert_int_equal(tables_set_process(t, (struct process_id){ 1001, 1 }, 0, &mappings), 0);
+	assert_int_equal(tables_set_process(t, (struct process_id){ 1002, 1 }, 0, &mappings), 0);
 	assert_false(tables_has_process(t, (struct process_id){ 1000, 1 }));
 	assert_true(tables_has_process(t, (struct process_id){ 1001, 1 }));
 	assert_true(tables_has_process(t, (struct process_id){ 1002, 1 }));
@@ -300,7 +301,7 @@ static struct tables_usage usage_of(const struct mappings *all)
 	struct tables *t;
 
 	assert_int_equal(tables_new(&sizes, NULL, &t), 0);
-	assert_int_equal(tables_set_process(t, (struct process_id){ getpid(), 1 }, all), 0);
+	assert_int_equal(tables_set_process(t, (struct process_id){ getpid(), 1 }, 0, all), 0);
 	struct tables_usage usage = tables_usage(t);
 	tables_free(t);
 	return usage;
@@ -319,12 +320,12 @@ static void a_recently_sampled_process_keeps_its_rows_in_a_full_table(void **sta
 	struct tables_sizes full = sizes;
 	full.nr_words = usage_of(&first).nr_rows + 8;
 	assert_int_equal(tables_new(&full, NULL, &t), 0);
-	assert_int_equal(tables_set_process(t, (struct process_id){ 1000, 1 }, &first), 0);
+	assert_int_equal(tables_set_process(t, (struct process_id){ 1000, 1 }, 0, &first), 0);
 	u32 nr_rows = tables_usage(t).nr_rows;
 	for (int i = 0; i < 2; i++) { /* the second time without building the rows */
 		u64 build_ns = tables_usage(t).build_ns;
-		assert_int_equal(tables_set_process(t, (struct process_id){ 1001 + i, 1 }, &second),
-				 0);
+		assert_int_equal(
+			tables_set_process(t, (struct process_id){ 1001 + i, 1 }, 0, &second), 0);
 		assert_int_equal(tables_range(t, tables_proc(t, 1001 + i)->first_range)->kind,
 				 RANGE_NO_ROWS);
 		assert_true(i == 0 || tables_usage(t).build_ns == build_ns);
@@ -344,7 +345,7 @@ static void a_process_that_takes_most_of_the_ranges_is_refused(void **state)
 	assert_int_equal(mappings_read(getpid(), true, &mappings), 0);
 	tiny.nr_ranges = (u32)mappings.nr;
 	assert_int_equal(tables_new(&tiny, NULL, &t), 0);
-	assert_int_equal(tables_set_process(t, (struct process_id){ getpid(), 1 }, &mappings),
+	assert_int_equal(tables_set_process(t, (struct process_id){ getpid(), 1 }, 0, &mappings),
 			 -ENOSPC);
 	assert_false(tables_has_process(t, (struct process_id){ getpid(), 1 }));
 	mappings_fini(&mappings);
@@ -364,7 +365,7 @@ static void code_heaps_replace_the_mappings_in_them(void **state)
 	struct tables *t;
 
 	assert_int_equal(tables_new(&few, NULL, &t), 0);
-	assert_int_equal(tables_set_process(t, (struct process_id){ 7, 1 }, &mappings), 0);
+	assert_int_equal(tables_set_process(t, (struct process_id){ 7, 1 }, 0, &mappings), 0);
 	assert_int_equal(tables_set_jvm(t, 7, &layout), 0);
 	const struct unwind_proc *p = tables_proc(t, 7);
 	assert_int_equal(p->nr_ranges, 2);

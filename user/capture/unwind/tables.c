@@ -20,8 +20,6 @@
 #define USER_SHARE     4 /* one user's rows get one word in so many if others need more */
 #define IDLE_NS        (5 * NS_PER_SEC) /* processes not sampled for so long may be dropped */
 
-#define USER_UNKNOWN ((uid_t)-1) /* of processes that have ended */
-
 /* A process's entry for BPF, and the data that it owns. */
 struct tables_process {
 	struct unwind_proc entry;
@@ -44,8 +42,6 @@ struct tables {
 	struct extents free_ranges, free_jvms;
 	struct dict processes; /* by pid: struct tables_process * */
 	u32 nr_evicted, nr_without_room, nr_publications;
-	struct process_id asked; /* for its user last */
-	uid_t asked_user;
 };
 
 static int map_area(int fd, size_t nr, size_t size, struct area *out)
@@ -323,23 +319,12 @@ static void prepare(struct tables *t, struct process_id id, const struct mapping
 			modules_prepare(t->modules, id.pid, m);
 }
 
-/* Asked for twice whenever a process begins: to prepare its rows, and for its tables. */
-static uid_t user_of(struct tables *t, struct process_id id)
-{
-	struct proc_status status;
-
-	if (t->asked_user == USER_UNKNOWN || !process_id_same(t->asked, id)) {
-		t->asked = id;
-		t->asked_user = proc_status_read(id.pid, &status) ? USER_UNKNOWN : status.euid;
-	}
-	return t->asked_user;
-}
-
-void tables_prepare(struct tables *t, struct process_id id, const struct mappings *mappings)
+void tables_prepare(struct tables *t, struct process_id id, uid_t user,
+		    const struct mappings *mappings)
 {
 	const struct tables_process *p = find(t, id.pid);
 
-	modules_set_user(t->modules, p ? p->user : user_of(t, id));
+	modules_set_user(t->modules, p ? p->user : user);
 	prepare(t, id, mappings);
 }
 
@@ -387,8 +372,8 @@ static int learn_mappings(struct tables *t, struct tables_process *p, const stru
 	return err ? err : nr_building ? -EAGAIN : 0;
 }
 
-static int set_process(struct tables *t, struct process_id id, const struct mappings *mappings,
-		       bool partly)
+static int set_process(struct tables *t, struct process_id id, uid_t user,
+		       const struct mappings *mappings, bool partly)
 {
 	struct tables_process *p = find(t, id.pid);
 
@@ -402,7 +387,7 @@ static int set_process(struct tables *t, struct process_id id, const struct mapp
 		p->entry.pid = (u32)id.pid;
 		p->entry.start_ns = id.start_ns;
 		p->entry.jvm = UNWIND_NO_JVM;
-		p->user = user_of(t, id);
+		p->user = user;
 		*dict_add(&t->processes, (u64)id.pid) = (u64)(uintptr_t)p;
 	}
 	modules_set_user(t->modules, p->user);
@@ -419,15 +404,16 @@ static int set_process(struct tables *t, struct process_id id, const struct mapp
 	return published ? published : err;
 }
 
-int tables_set_process(struct tables *t, struct process_id id, const struct mappings *mappings)
+int tables_set_process(struct tables *t, struct process_id id, uid_t user,
+		       const struct mappings *mappings)
 {
-	return set_process(t, id, mappings, false);
+	return set_process(t, id, user, mappings, false);
 }
 
-int tables_set_process_partly(struct tables *t, struct process_id id,
+int tables_set_process_partly(struct tables *t, struct process_id id, uid_t user,
 			      const struct mappings *mappings)
 {
-	return set_process(t, id, mappings, true);
+	return set_process(t, id, user, mappings, true);
 }
 
 int tables_set_jvm(struct tables *t, pid_t pid, const struct hotspot_layout *layout)
@@ -456,8 +442,6 @@ void tables_remove_process(struct tables *t, struct process_id id)
 {
 	struct tables_process *p = find(t, id.pid);
 
-	if (process_id_same(t->asked, id)) /* its next program may have another user */
-		t->asked_user = USER_UNKNOWN;
 	if (p && process_id_same(id_of(p), id))
 		remove_process(t, p);
 }

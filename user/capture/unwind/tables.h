@@ -30,23 +30,26 @@ void tables_use_workers(struct tables *t, struct workers *workers);
  * had mapped before. Call it again when the mappings change. After exec call tables_remove_process
  * first, because BPF itself then forgets the process. When the tables are full, first files and
  * then the processes not sampled for longest are dropped. -ENOSPC if this process alone is too
- * large: its stacks are walked by frame pointers. -EAGAIN while rows of its files are being built:
- * nothing has changed, call it again.
+ * large: its stacks are walked by frame pointers. `user` is its real user, to whom the rows of
+ * files are charged; the first call for a process decides. -EAGAIN while rows of its files are
+ * being built: nothing has changed, call it again.
  */
-int tables_set_process(struct tables *t, struct process_id id, const struct mappings *mappings);
+int tables_set_process(struct tables *t, struct process_id id, uid_t user,
+		       const struct mappings *mappings);
 
 /*
  * The same without the rows that are still being built. -EAGAIN: the process is known, but some of
  * its stacks are cut; call it again.
  */
-int tables_set_process_partly(struct tables *t, struct process_id id,
+int tables_set_process_partly(struct tables *t, struct process_id id, uid_t user,
 			      const struct mappings *mappings);
 
 /* Forgets files that no process maps. Call it once a minute. */
 void tables_turn(struct tables *t);
 
 /* Starts to build the rows of the process's files; does not wait. */
-void tables_prepare(struct tables *t, struct process_id id, const struct mappings *mappings);
+void tables_prepare(struct tables *t, struct process_id id, uid_t user,
+		    const struct mappings *mappings);
 
 /*
  * Sets the layout of the JVM `pid`, which tables_set_process must know. Call it again when its code

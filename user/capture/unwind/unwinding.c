@@ -192,7 +192,7 @@ static bool update(struct unwinding *u, struct process *p, u64 since_ns)
 		return false;
 	int moved = p->exit_ns ? 0 : moved_texts_find(u->moved, p);
 	int err = (is_late ? tables_set_process_partly : tables_set_process)(u->tables, p->id,
-									     &p->mappings);
+									     p->uid, &p->mappings);
 	if (err && err != -EAGAIN) {
 		log_debug("process %d: no unwind tables (%d)", (int)p->id.pid, err);
 		vec_push(&u->refused,
@@ -219,7 +219,7 @@ static void prepare(struct unwinding *u, struct processes *all, u64 now_ns)
 	vec_each(w, &u->wanted) {
 		struct process *p = processes_find(all, w->id);
 		if (p && !p->exit_ns && now_ns >= w->next_ns && !is_refused(u, p))
-			tables_prepare(u->tables, p->id, &p->mappings);
+			tables_prepare(u->tables, p->id, p->uid, &p->mappings);
 	}
 	vec_each(w, &u->wanted) {
 		const struct process *p = processes_find(all, w->id);

@@ -40,7 +40,8 @@ static int learn(struct stopped *t)
 	t->start_stack = status.start_stack;
 	mappings_fini(&t->mappings);
 	err = mappings_read(t->pid, true, &t->mappings)
-		      ?: tables_set_process(t->tables, proc_status_id(&status), &t->mappings);
+		      ?: tables_set_process(t->tables, proc_status_id(&status), status.uid,
+					    &t->mappings);
 	return err ?: learn_jvm(t, proc_status_id(&status));
 }
 
