@@ -107,9 +107,10 @@ $(O)/gen/remote.skel.h: $(O)/bpf/remote.bpf.o
 $(O)/gen/recording.skel.h: $(bpf_srcs:%.bpf.c=$(O)/%.bpf.o)
 # The recording's programs and one more, so that both have the same variables.
 $(O)/gen/skipped.skel.h: $(bpf_srcs:%.bpf.c=$(O)/%.bpf.o) $(O)/bpf/events/skipped.bpf.o
-$(skeletons): $(O)/gen/%.skel.h:
+# This file has the lists: a source that leaves one must leave the skeleton.
+$(skeletons): $(O)/gen/%.skel.h: $(here)Makefile
 	$(call say,SKEL,$@)
-	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen object $(O)/$*.bpf.o $^ && \
+	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen object $(O)/$*.bpf.o $(filter %.o,$^) && \
 	  $(BPFTOOL) gen skeleton $(O)/$*.bpf.o name $*_skel > $@
 
 # The names of the types in these objects, for capture/programs/kernel_types.c. After ___ a name has a flavor.

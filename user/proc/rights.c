@@ -530,12 +530,16 @@ int guarded_confine(const char *dir)
 		{ .path = "/etc/gai.conf" },
 		{ .path = "/etc/host.conf" },
 		{ .path = "/etc/ssl" },
+		{ .path = "/etc/pki" }, /* of Fedora, whose libraries are in lib64 */
 		{ .path = "/etc/services" },
 		{ .path = "/etc/ld.so.cache" },
 		{ .path = "/usr/share/ca-certificates" },
 		{ .path = "/run/systemd/resolve" },
 		{ .path = "/lib" },
+		{ .path = "/lib64" },
 		{ .path = "/usr/lib" },
+		{ .path = "/usr/lib64" },
+		{ .path = "/var/lib/ca-certificates" }, /* of SUSE */
 		{ .path = "/dev/urandom" },
 		{ .path = dir },
 	};
