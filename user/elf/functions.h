@@ -66,7 +66,7 @@ typedef bool bounds_visit(void *arg, u64 start, u64 end);
 /*
  * Visits the functions of .eh_frame in the order of the file; x86-64 only. A part that the compiler
  * moved away from its function, and .plt as a whole, have an entry of their own. Returns false if
- * there are none, or if some are damaged or left out.
+ * the section has no functions, or if entries are damaged or were left out.
  */
 bool bounds_each(const struct elf *e, bounds_visit *visit, void *arg);
 

@@ -42,7 +42,7 @@ void module_with_build(struct str *out, const char *file, const u8 *build_id, si
 	str_add_char(out, ']');
 }
 
-/* The digits of the build id in a module; NULL if there are none. */
+/* The digits of the build id in a module; NULL if the module has no build id. */
 static const char *find_build(const char *module, size_t *len)
 {
 	const char *at = NULL;

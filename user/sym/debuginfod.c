@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Debug files from debuginfod servers: what is asked for, what arrives, the cache. */
+/* Orders debug files from debuginfod servers, takes them, and puts good ones into the cache. */
 #include "sym/debuginfod.h"
 
 #include <errno.h>

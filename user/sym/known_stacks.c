@@ -321,7 +321,8 @@ static bool is_stack(const struct known_tree *t, known_id leaf, const struct raw
 	return !leaf;
 }
 
-/* The leaf of a stack whose names all hold; 0 if there is none. */
+/* The node of the stack's leaf; 0 if the stack is not known, or one of its names no longer holds.
+ */
 static known_id find_stack(const struct walk *w, u64 hash)
 {
 	const u64 *index = dict_find(&w->t->stack_of, hash);

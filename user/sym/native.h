@@ -22,8 +22,8 @@ struct native_name {
 	const char *symbol; /* demangled; NULL if unknown */
 	const char *module; /* "libc.so.6", "[vdso]", "java"; "[anon]" for memory without a file */
 	u64 offset;         /* of the pc, by the file's own addresses; in "[anon]" from its start */
-	/* Without a symbol: what is known; UNNAMED_ADDRESS is the pc. The build id is not filled
-	 * in. */
+	/* If `symbol` is NULL: the bounds of the function, or the pc (UNNAMED_ADDRESS). Its
+	 * build_id is not set: the members below have it. */
 	struct unnamed unnamed;
 	const u8 *build_id; /* of the module; valid as long as the strings */
 	size_t build_id_len;

@@ -34,7 +34,7 @@ struct push {
 	u64 next;       /* the first minute whose requests are not in the spool */
 	u64 seen_ns;    /* begin of the newest slice */
 	bool is_making; /* a worker makes the requests of minute `next`, or they go to the spool */
-	struct payload *made; /* the worker's result; NULL if there is none */
+	struct payload *made; /* the worker's result; NULL before it has one */
 	size_t nr_taken;      /* bytes of `made` that are in the spool */
 	u32 number;           /* of the next request in `made` */
 	u64 retry_ns;         /* CLOCK_MONOTONIC; no job is started before */

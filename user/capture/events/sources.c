@@ -179,8 +179,9 @@ void sources_close(struct sources *s)
 }
 
 /*
- * Samples are compared with what is due each time that some more are: at 3 Hz, this was a fifth of
- * what a tick of the recorder takes.
+ * The comparison of samples taken with samples due reads counters of all CPUs. It is repeated only
+ * after COMPARED_SAMPLES more samples were due on each CPU: at 3 Hz, comparing at every tick took a
+ * fifth of the recorder's CPU time.
  */
 static bool is_time_to_compare(struct sources *s)
 {

@@ -118,7 +118,7 @@ int requests_profile(const struct controller *c, struct profile *p);
 int requests_parse(const char *name, const struct opt *opts, size_t nr, int argc, char **argv,
 		   const bool *help, const char *usage);
 
-/* Logs what is wrong with the words of `sysflame fleet NAME`. Returns the exit status. */
+/* Logs the error in the arguments of `sysflame fleet NAME`. Returns the exit status. */
 int requests_usage_error(const char *name, const char *text);
 
 /* Checks --select: returns an exit status. */

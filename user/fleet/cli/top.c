@@ -104,7 +104,7 @@ static void print_head(const struct fleet_hot *h, FILE *out)
 			       : " a second");
 }
 
-/* "+-3 %"; "-" if there is none. */
+/* The interval as text: "+-3 %", or "-" for an estimate without an interval. */
 static const char *interval_text(const struct estimate *e, struct str *out)
 {
 	if (!e->has_interval || !(e->total > 0))

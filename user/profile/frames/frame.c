@@ -96,7 +96,7 @@ static bool is_equal(const struct frame *f, const struct frame *other)
 	       !strcmp(f->name, other->name) && !strcmp(f->module, other->module);
 }
 
-/* The id of an equal frame, plus 1; 0 if there is none. */
+/* The id of an equal frame, plus 1; 0 if the table has no equal frame. */
 static u64 find(const struct frames *all, const struct frame *f)
 {
 	const u64 *id;
