@@ -27,7 +27,8 @@
 #include "jvm/process/process_names.h"
 #include "proc/mem.h"
 
-#define TICK_MS           50
+#define TICK_MS           100
+#define TICK_ATTACHING_MS 50 /* while agents attach to JVMs */
 #define TICK_UNLOADING_MS 10
 #define TICK_STEPS_MS     5   /* while a recording begins or ends */
 #define TICK_LAG_MS       250 /* while nobody waits for a sample */
@@ -368,8 +369,9 @@ int node_tick_ms(const struct node *n)
 {
 	return any_in_steps(n)                        ? TICK_STEPS_MS
 	       : jvm_registry_unload_classes(n->jvms) ? TICK_UNLOADING_MS
-	       : !may_lag(n)                          ? TICK_MS
-						      : TICK_LAG_MS;
+	       : may_lag(n)                           ? TICK_LAG_MS
+	       : agents_are_attaching(n->agents)      ? TICK_ATTACHING_MS
+						      : TICK_MS;
 }
 
 static void warn_of_runtimes(struct node *n)

@@ -26,6 +26,11 @@ struct known_stack {
 	u64 until_ns, unloads; /* of names that hold for a moment */
 };
 
+struct path_node {
+	struct raw_frame raw;
+	known_id id;
+};
+
 struct known_tree {
 	struct process_id id, jvm;
 	u64 program_ns, mappings_version, version;
@@ -35,7 +40,8 @@ struct known_tree {
 	frame_list frames;
 	struct dict stack_of; /* hash of a stack's raw frames -> index in `stacks` + 1 */
 	VEC(struct known_stack) stacks;
-	size_t bytes; /* that known_stacks counts */
+	VEC(struct path_node) path; /* of the last stack that was searched, from the root on */
+	size_t bytes;               /* that known_stacks counts */
 };
 
 static u64 child_key(known_id parent, const struct raw_frame *raw)
@@ -116,13 +122,14 @@ static void empty(struct known_tree *t)
 	vec_fini(&t->frames);
 	dict_fini(&t->stack_of);
 	vec_fini(&t->stacks);
+	vec_fini(&t->path);
 }
 
 static size_t tree_bytes(const struct known_tree *t)
 {
 	return sizeof(*t) + dict_bytes(&t->children) + t->nodes.cap * sizeof(t->nodes.at[0]) +
 	       t->frames.cap * sizeof(t->frames.at[0]) + dict_bytes(&t->stack_of) +
-	       t->stacks.cap * sizeof(t->stacks.at[0]);
+	       t->stacks.cap * sizeof(t->stacks.at[0]) + t->path.cap * sizeof(t->path.at[0]);
 }
 
 static void count(struct known_stacks *all, struct known_tree *t)
@@ -219,14 +226,31 @@ static bool name_again(const struct walk *w, known_id parent, const struct raw_f
 	return is_kept;
 }
 
+/*
+ * The node of a raw frame, `depth` raw frames from the root; 0 if it is not known. Most stacks of a
+ * process begin as its last one: what they share is compared, not searched.
+ */
+static known_id find_at(struct known_tree *t, size_t depth, known_id parent,
+			const struct raw_frame *raw)
+{
+	if (depth < t->path.nr && is_same(&t->path.at[depth].raw, raw))
+		return t->path.at[depth].id;
+	t->path.nr = depth < t->path.nr ? depth : t->path.nr;
+	known_id child = find_child(t, parent, raw);
+	if (child)
+		vec_push(&t->path, (struct path_node){ *raw, child });
+	return child;
+}
+
 /* The deepest node whose name holds; *left raw frames, towards the leaf, have none. */
 static known_id find_known(const struct walk *w, size_t *left)
 {
+	const size_t nr = w->stack->nr_kernel + w->stack->nr_user;
 	known_id node = 0;
 
-	for (*left = w->stack->nr_kernel + w->stack->nr_user; *left; --*left) {
+	for (*left = nr; *left; --*left) {
 		const struct raw_frame raw = raw_at(w->stack, *left - 1);
-		known_id child = find_child(w->t, node, &raw);
+		known_id child = find_at(w->t, nr - *left, node, &raw);
 		if (!child || (!holds(&w->t->nodes.at[child], w->now_ns, w->stack->unloads) &&
 			       !name_again(w, node, &raw)))
 			break;
