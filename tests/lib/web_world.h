@@ -77,15 +77,14 @@ static inline void start_web(struct world *w, const char *prefix)
 	w->pid = fork();
 	if (!w->pid) {
 		struct web_options o = {
-			.listen_fd = fd,
+			.site = { .listen_fd = fd,
+				  .prefix = prefix,
+				  .operator_token = OPERATOR,
+				  .viewer_token = VIEWER,
+				  .allowed_hosts = "profiles.example,other.example:7070" },
 			.control_fd = pair[1],
 			.dir = w->dir,
 			.limits = { .max_disk_bytes = 1ull << 30 },
-			.prefix = prefix,
-			.operator_token = OPERATOR,
-			.viewer_token = VIEWER,
-			.allowed_hosts = "profiles.example,other.example:7070",
-			.is_loopback = true,
 			.max_profile_bytes = world_max_profile_bytes,
 		};
 		close(pair[0]);

@@ -6,8 +6,10 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "web/api.h"
+#include "web/auth.h"
 #include "web/route.h"
-#include "web/service.h"
+#include "web/site.h"
 
 /* The path of a route as docs/api.yaml writes it. */
 static char *documented(const char *pattern)
@@ -107,7 +109,7 @@ static void parts_of_a_path_are_numbers_words_and_ranges(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct request q = { 0 };
-		const struct route *r = route_find(cases[i].method, cases[i].path, &q);
+		const struct route *r = route_find(routes, cases[i].method, cases[i].path, &q);
 		if (!cases[i].pattern) {
 			if (r)
 				fail_msg("%s has a route", cases[i].path);
@@ -117,10 +119,10 @@ static void parts_of_a_path_are_numbers_words_and_ranges(void **state)
 		assert_string_equal(r->pattern, cases[i].pattern);
 	}
 	struct request q = { 0 };
-	assert_non_null(route_find("GET", "s/17-23", &q));
+	assert_non_null(route_find(routes, "GET", "s/17-23", &q));
 	assert_int_equal(q.from_ms, 17);
 	assert_int_equal(q.to_ms, 23);
-	assert_null(route_find("GET", "api/v1/diffs", &q));
+	assert_null(route_find(routes, "GET", "api/v1/diffs", &q));
 	assert_string_equal(q.allowed, "POST");
 }
 
@@ -128,17 +130,17 @@ static void a_path_names_its_methods(void **state)
 {
 	struct request q = { 0 };
 
-	assert_null(route_find("GET", "nothing", &q));
+	assert_null(route_find(routes, "GET", "nothing", &q));
 	assert_string_equal(q.allowed, "");
-	assert_null(route_find("PUT", "api/v1/profiles/7", &q));
+	assert_null(route_find(routes, "PUT", "api/v1/profiles/7", &q));
 	assert_string_equal(q.allowed, "GET, HEAD, POST");
-	assert_non_null(route_find("HEAD", "metrics", &q));
+	assert_non_null(route_find(routes, "HEAD", "metrics", &q));
 	/* It would start a recording. */
-	assert_null(route_find("HEAD", "debug/pprof/profile", &q));
+	assert_null(route_find(routes, "HEAD", "debug/pprof/profile", &q));
 	assert_string_equal(q.allowed, "GET");
 }
 
-static const struct web_options options = {
+static const struct site site = {
 	.prefix = "/profiles",
 	.operator_token = "operator-token-of-at-least-32-bytes",
 	.viewer_token = "viewer-token-of-at-least-32-bytes-7",
@@ -154,12 +156,12 @@ static char *ticket_of(const char *cookie)
 
 static void a_ticket_ends_with_its_time_and_its_token(void **state)
 {
-	struct web_options changed = options;
+	struct site changed = site;
 	struct auth a, other;
 	struct ticket t;
 
 	changed.operator_token = "another-operator-token-of-32-bytes-7";
-	assert_int_equal(auth_init(&a, &options), 0);
+	assert_int_equal(auth_init(&a, &site), 0);
 	assert_int_equal(auth_init(&other, &changed), 0);
 	auto_free char *cookie = auth_cookie(&a, ROLE_OPERATOR, 1000);
 	assert_non_null(strstr(cookie, "Path=/profiles;"));
@@ -181,11 +183,11 @@ static void a_ticket_ends_with_its_time_and_its_token(void **state)
 
 /* The oldest logouts make room: every login from before them ends, too. */
 /* Of the cookie of a server; the caller frees it. */
-static char *cookie_name(const struct web_options *o, enum role role)
+static char *cookie_name(const struct site *of, enum role role)
 {
 	struct auth a;
 
-	assert_int_equal(auth_init(&a, o), 0);
+	assert_int_equal(auth_init(&a, of), 0);
 	auto_free char *cookie = auth_cookie(&a, role, 1000);
 	auth_fini(&a);
 	return xstrndup(cookie, strcspn(cookie, "="));
@@ -194,12 +196,12 @@ static char *cookie_name(const struct web_options *o, enum role role)
 /* Browsers send the cookies of all servers on a host to each of them. */
 static void servers_on_one_host_have_cookies_of_their_own(void **state)
 {
-	struct web_options changed = options;
+	struct site changed = site;
 
 	changed.operator_token = "another-operator-token-of-32-bytes-7";
-	auto_free char *name = cookie_name(&options, ROLE_OPERATOR);
-	auto_free char *same = cookie_name(&options, ROLE_VIEWER);
-	auto_free char *out = cookie_name(&options, ROLE_NONE);
+	auto_free char *name = cookie_name(&site, ROLE_OPERATOR);
+	auto_free char *same = cookie_name(&site, ROLE_VIEWER);
+	auto_free char *out = cookie_name(&site, ROLE_NONE);
 	auto_free char *other = cookie_name(&changed, ROLE_OPERATOR);
 	assert_string_equal(name, same);
 	assert_string_equal(name, out);
@@ -214,7 +216,7 @@ static void many_logouts_end_no_later_login(void **state)
 	struct auth a;
 	struct ticket t;
 
-	assert_int_equal(auth_init(&a, &options), 0);
+	assert_int_equal(auth_init(&a, &site), 0);
 	auto_free char *early = auth_cookie(&a, ROLE_VIEWER, 1000);
 	auto_free char *early_ticket = ticket_of(early);
 	for (u64 i = 0; i < MANY; i++) {
@@ -234,15 +236,15 @@ static void many_logouts_end_no_later_login(void **state)
 
 static void a_short_token_is_refused(void **state)
 {
-	struct web_options o = options;
+	struct site without = site;
 	struct auth a;
 
-	o.viewer_token = "";
-	assert_true(auth_init(&a, &o) < 0);
-	assert_int_equal(auth_init(&a, &options), 0);
+	without.viewer_token = "";
+	assert_true(auth_init(&a, &without) < 0);
+	assert_int_equal(auth_init(&a, &site), 0);
 	assert_int_equal(auth_token_role(&a, ""), ROLE_NONE);
-	assert_int_equal(auth_token_role(&a, options.viewer_token), ROLE_VIEWER);
-	assert_int_equal(auth_token_role(&a, options.operator_token), ROLE_OPERATOR);
+	assert_int_equal(auth_token_role(&a, site.viewer_token), ROLE_VIEWER);
+	assert_int_equal(auth_token_role(&a, site.operator_token), ROLE_OPERATOR);
 	auth_fini(&a);
 }
 

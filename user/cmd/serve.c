@@ -35,6 +35,8 @@
 #include "recorder/continuous.h"
 #include "recorder/recorder.h"
 #include "recorder/redaction.h"
+#include "web/fleet.h"
+#include "web/push.h"
 #include "web/web.h"
 
 /* The options --push.. */
@@ -241,7 +243,12 @@ static int run_web(int control_fd, u64 nr_before, void *ctx)
 	struct web_push push = s->push;
 	struct tls tls = { 0 }; /* until the process ends */
 	struct web_options options = {
-		.listen_fd = s->socket.fd,
+		.site = { .listen_fd = s->socket.fd,
+			  .prefix = s->prefix,
+			  .operator_token = s->home.operator_token,
+			  .viewer_token = s->home.viewer_token,
+			  .allowed_hosts = s->hosts,
+			  .is_behind_tls = s->behind_tls },
 		.control_fd = control_fd,
 		.nr_restarts = nr_before,
 		.dir = s->home.dir,
@@ -249,12 +256,6 @@ static int run_web(int control_fd, u64 nr_before, void *ctx)
 			    .keep_10s_ns = 2 * DAY_NS,
 			    .keep_1min_ns = 7 * DAY_NS,
 			    .keep_10min_ns = 30 * DAY_NS },
-		.prefix = s->prefix,
-		.is_behind_tls = s->behind_tls,
-		.operator_token = s->home.operator_token,
-		.viewer_token = s->home.viewer_token,
-		.allowed_hosts = s->hosts,
-		.is_loopback = s->socket.is_loopback,
 		.fleet = s->fleet.url ? &s->fleet : NULL,
 		.push = push.nr ? &push : NULL,
 	};
@@ -266,8 +267,8 @@ static int run_web(int control_fd, u64 nr_before, void *ctx)
 	if (read_tls(s, "serve", &tls) ||
 	    push_options_read(&s->push_options, &s->push, credentials))
 		return EXIT_FAILED;
-	options.tls_cert = tls.cert;
-	options.tls_key = tls.key;
+	options.site.tls_cert = tls.cert;
+	options.site.tls_key = tls.key;
 	/* While this process may still take another user: the workers become users of their own. */
 	int err = web_start_workers(&options) ?: become_web_user(s);
 	if (err) {

@@ -7,6 +7,10 @@
 
 #include "base/types.h"
 #include "web/request.h"
+#include "web/route.h"
+
+/* All routes; the last entry has no method. In the order of docs/api.yaml. */
+extern const struct route routes[];
 
 /* api_login.c */
 void api_login_page(struct request *q);

@@ -10,6 +10,7 @@
 #include "web/api.h"
 #include "web/route.h"
 #include "web/service.h"
+#include "web/site.h"
 
 static int hex(char c)
 {
@@ -41,11 +42,11 @@ static char *form_value(const char *form, const char *name)
  * The address of a page of this server, as its own redirect to the login wrote it; otherwise "".
  * Its query becomes a part of a header.
  */
-static const char *known_page(const char *page)
+static const char *known_page(const struct request *q, const char *page)
 {
 	auto_free char *path = xstrndup(page, strcspn(page, "?"));
 	struct request parts = { 0 };
-	const struct route *r = route_find("GET", path, &parts);
+	const struct route *r = route_find(q->routes, "GET", path, &parts);
 
 	for (const char *c = page; *c; c++)
 		if (*c <= ' ' || *c > '~')
@@ -60,7 +61,7 @@ static void refuse(struct request *q, const char *why, const char *page)
 	auto_str struct str again = { 0 };
 
 	auth_note_failure(&sv->auth, q);
-	str_addf(&again, "%s/login?wrong=%s%s", sv->o->prefix, why, *page ? "&to=" : "");
+	str_addf(&again, "%s/login?wrong=%s%s", q->site->prefix, why, *page ? "&to=" : "");
 	address_add(&again, page);
 	reply_redirect(q, again.at, NULL);
 }
@@ -68,14 +69,14 @@ static void refuse(struct request *q, const char *why, const char *page)
 static void enter(struct request *q, enum role role, const char *page)
 {
 	struct service *sv = q->service;
-	auto_free char *home = xasprintf("%s/%s", sv->o->prefix, page);
+	auto_free char *home = xasprintf("%s/%s", q->site->prefix, page);
 	auto_free char *cookie = auth_cookie(&sv->auth, role, time_wall_ns() / NS_PER_SEC);
 
 	if (!cookie) {
 		reply_error(q, ERROR_INTERNAL, NULL, "There is no randomness for a login.");
 		return;
 	}
-	auth_note_login(q, role);
+	auth_note_login(&sv->auth, q, role);
 	reply_redirect(q, home, cookie);
 }
 
@@ -96,19 +97,19 @@ void api_login(struct request *q)
 	auto_free char *code = form_value(q->body.at, "code");
 	auto_free char *to = form_value(q->body.at, "to");
 	u64 now_s = time_wall_ns() / NS_PER_SEC;
-	enum role role = *code ? auth_take_code(&sv->auth, sv->store, code, now_s)
+	enum role role = *code ? auth_take_code(&sv->auth, code, now_s)
 			       : auth_token_role(&sv->auth, token);
 
 	explicit_bzero(token, strlen(token));
 	if (role == ROLE_NONE)
-		refuse(q, *code ? "code" : "token", known_page(to));
+		refuse(q, *code ? "code" : "token", known_page(q, to));
 	else
-		enter(q, role, known_page(to));
+		enter(q, role, known_page(q, to));
 }
 
 void api_logout(struct request *q)
 {
-	auto_free char *login = xasprintf("%s/login", q->service->o->prefix);
+	auto_free char *login = xasprintf("%s/login", q->site->prefix);
 	auto_free char *cookie = auth_cookie(&q->service->auth, ROLE_NONE, 0);
 
 	auth_log_out(&q->service->auth, q);

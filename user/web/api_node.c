@@ -117,7 +117,7 @@ json_t *node_json(struct service *sv, enum role role)
 				      (json_int_t)size.slice_bytes, "index_bytes",
 				      (json_int_t)size.index_bytes, "oldest_slice_ms",
 				      ms(size.oldest_slice_ns), "max_bytes",
-				      (json_int_t)sv->o->limits.max_disk_bytes, "error",
+				      (json_int_t)sv->max_disk_bytes, "error",
 				      store_health_why(&sv->store_health), "error_since_ms",
 				      ms(sv->store_health.since_wall_ns)));
 	return o;

@@ -9,6 +9,7 @@
 #include "web/range.h"
 #include "web/route.h"
 #include "web/service.h"
+#include "web/site.h"
 
 void reply_asset(struct request *q, const char *name)
 {
@@ -67,7 +68,7 @@ static void go_to_whole_slices(struct request *q, const struct range *r)
 {
 	auto_str struct str to = { 0 };
 
-	str_addf(&to, "%s/s/%llu-%llu", q->service->o->prefix, (unsigned long long)r->from_ms,
+	str_addf(&to, "%s/s/%llu-%llu", q->site->prefix, (unsigned long long)r->from_ms,
 		 (unsigned long long)r->to_ms);
 	request_add_query(q, &to);
 	str_addf(&to, "%casked=%llu-%llu", strchr(to.at, '?') ? '&' : '?',

@@ -16,8 +16,9 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "store/store.h"
 #include "web/route.h"
-#include "web/service.h"
+#include "web/site.h"
 
 #define REVOKED_MAX  1024
 #define REVOKED_KEY  "revoked" /* the setting with the tickets that logged out */
@@ -43,20 +44,21 @@ static void make_keys(u8 keys[2][SIPHASH_KEY_LEN], const char *token, u8 first)
 static void name_cookie(struct auth *a)
 {
 	static const u8 label[SIPHASH_KEY_LEN] = "sysflame cookie";
-	const char *token = a->o->operator_token;
+	const char *token = a->site->operator_token;
 
 	snprintf(a->cookie, sizeof(a->cookie), AUTH_COOKIE "%08x",
 		 (u32)siphash(label, token, strlen(token)));
 }
 
-int auth_init(struct auth *a, const struct web_options *o)
+int auth_init(struct auth *a, const struct site *site)
 {
-	*a = (struct auth){ .o = o };
-	if (strlen(o->operator_token) < AUTH_TOKEN_MIN || strlen(o->viewer_token) < AUTH_TOKEN_MIN)
+	*a = (struct auth){ .site = site };
+	if (strlen(site->operator_token) < AUTH_TOKEN_MIN ||
+	    strlen(site->viewer_token) < AUTH_TOKEN_MIN)
 		return -EINVAL;
-	make_keys(a->keys[ROLE_OPERATOR], o->operator_token, FIRST_TICKET);
-	make_keys(a->keys[ROLE_VIEWER], o->viewer_token, FIRST_TICKET);
-	make_keys(a->code_keys, o->operator_token, FIRST_CODE);
+	make_keys(a->keys[ROLE_OPERATOR], site->operator_token, FIRST_TICKET);
+	make_keys(a->keys[ROLE_VIEWER], site->viewer_token, FIRST_TICKET);
+	make_keys(a->code_keys, site->operator_token, FIRST_CODE);
 	name_cookie(a);
 	return 0;
 }
@@ -82,9 +84,9 @@ static bool is_same(const char *secret, const char *given)
 
 enum role auth_token_role(const struct auth *a, const char *token)
 {
-	if (is_same(a->o->operator_token, token))
+	if (is_same(a->site->operator_token, token))
 		return ROLE_OPERATOR;
-	return is_same(a->o->viewer_token, token) ? ROLE_VIEWER : ROLE_NONE;
+	return is_same(a->site->viewer_token, token) ? ROLE_VIEWER : ROLE_NONE;
 }
 
 /* "ROLE.NUMBER.END.HASH" */
@@ -102,8 +104,8 @@ static void write_ticket(const u8 keys[2][SIPHASH_KEY_LEN], enum role role, u64 
 
 char *auth_cookie(const struct auth *a, enum role role, u64 now_s)
 {
-	const char *path = *a->o->prefix ? a->o->prefix : "/";
-	const char *secure = a->o->tls_key || a->o->is_behind_tls ? " Secure;" : "";
+	const char *path = *a->site->prefix ? a->site->prefix : "/";
+	const char *secure = a->site->tls_key || a->site->is_behind_tls ? " Secure;" : "";
 	char ticket[TICKET_MAX] = "";
 	u64 number;
 
@@ -213,22 +215,22 @@ static char *revoked_json(const struct auth *a)
 	return str_take(&s);
 }
 
-static void revoke_for_good(struct auth *a, struct store *store, const struct ticket *t, u64 now_s)
+static void revoke_for_good(struct auth *a, const struct ticket *t, u64 now_s)
 {
 	auth_revoke(a, t, now_s);
 	auto_free char *json = revoked_json(a);
-	int err = store_set_setting(store, REVOKED_KEY, json);
+	int err = store_set_setting(a->store, REVOKED_KEY, json);
 	if (err)
 		log_warn("a logout is not kept, and ends with a restart: %s", strerror(-err));
 }
 
-enum role auth_take_code(struct auth *a, struct store *store, const char *code, u64 now_s)
+enum role auth_take_code(struct auth *a, const char *code, u64 now_s)
 {
 	struct ticket t;
 	enum role role = role_of(a, a->code_keys, code, now_s, &t);
 
 	if (role != ROLE_NONE)
-		revoke_for_good(a, store, &t, now_s);
+		revoke_for_good(a, &t, now_s);
 	return role;
 }
 
@@ -240,11 +242,12 @@ void auth_log_out(struct auth *a, const struct request *q)
 
 	if (!text || !auth_ticket_role(a, text, now_s, &t))
 		return;
-	revoke_for_good(a, q->service->store, &t, now_s);
+	revoke_for_good(a, &t, now_s);
 }
 
 void auth_recall(struct auth *a, struct store *store)
 {
+	a->store = store;
 	auto_free char *text = store_setting(store, REVOKED_KEY);
 	json_t *o = text ? json_loads(text, 0, NULL) : NULL, *t;
 	json_int_t until = json_integer_value(json_object_get(o, "until_s"));
@@ -289,7 +292,7 @@ static size_t host_name_len(const char *host)
 	return is_whole ? (size_t)(end - host) : 0;
 }
 
-bool auth_host_allowed(const struct web_options *o, const char *host, const char *local)
+bool auth_host_allowed(const struct site *site, const char *host, const char *local)
 {
 	size_t len = host_name_len(host);
 	char name[256];
@@ -297,7 +300,7 @@ bool auth_host_allowed(const struct web_options *o, const char *host, const char
 
 	if (!len || len >= sizeof(name))
 		return false;
-	if (is_listed(o->allowed_hosts, host, len))
+	if (is_listed(site->allowed_hosts, host, len))
 		return true;
 	bool is_v6 = *host == '[';
 	memcpy(name, host + is_v6, len - 2 * is_v6);
@@ -335,18 +338,19 @@ static void end_address(const struct request *q, int (*end)(int, struct sockaddr
 }
 
 /* "log in from 10.1.2.3" */
-static void note_from(const struct request *q, const char *who, const char *doing)
+static void note_from(const struct auth *a, const struct request *q, const char *who,
+		      const char *doing)
 {
 	char from[INET6_ADDRSTRLEN];
 
 	end_address(q, getpeername, from);
 	auto_free char *what = xasprintf("%s from %s", doing, *from ? from : "the unix socket");
-	store_audit(q->service->store, who, what);
+	store_audit(a->store, who, what);
 }
 
-void auth_note_login(const struct request *q, enum role role)
+void auth_note_login(const struct auth *a, const struct request *q, enum role role)
 {
-	note_from(q, role == ROLE_OPERATOR ? "operator" : "viewer", "log in");
+	note_from(a, q, role == ROLE_OPERATOR ? "operator" : "viewer", "log in");
 }
 
 void auth_note_failure(struct auth *a, const struct request *q)
@@ -358,9 +362,9 @@ void auth_note_failure(struct auth *a, const struct request *q)
 		a->nr_failures = 0;
 	}
 	if (++a->nr_failures < FAILURES_MAX)
-		note_from(q, "nobody", "failed login");
+		note_from(a, q, "nobody", "failed login");
 	else if (a->nr_failures == FAILURES_MAX)
-		note_from(q, "nobody", "failed logins, of which a minute lists no more,");
+		note_from(a, q, "nobody", "failed logins, of which a minute lists no more,");
 }
 
 static bool is_host_allowed(const struct auth *a, const struct request *q)
@@ -369,7 +373,7 @@ static bool is_host_allowed(const struct auth *a, const struct request *q)
 	char local[INET6_ADDRSTRLEN];
 
 	end_address(q, getsockname, local);
-	return q->route->is_any_host || (host && auth_host_allowed(a->o, host, local));
+	return q->route->is_any_host || (host && auth_host_allowed(a->site, host, local));
 }
 
 /* A page of another site may not send changes, with whatever the browser adds to them. */
@@ -388,7 +392,7 @@ static bool is_origin_allowed(const struct auth *a, const struct request *q)
 	authority += 3;
 	size_t len = host_name_len(authority);
 	return len && ((host && !strcasecmp(authority, host)) ||
-		       is_listed(a->o->allowed_hosts, authority, len));
+		       is_listed(a->site->allowed_hosts, authority, len));
 }
 
 static enum role basic_role(const struct auth *a, const struct request *q)
@@ -425,7 +429,7 @@ static char *login_path(const struct auth *a, const struct request *q)
 	auto_str struct str query = { 0 };
 	struct str login = { 0 };
 
-	str_addf(&login, "%s/login", a->o->prefix);
+	str_addf(&login, "%s/login", a->site->prefix);
 	if (!strcmp(q->route->pattern, "p/ID"))
 		str_addf(&login, "?to=p/%llu", (unsigned long long)q->id);
 	else if (!strcmp(q->route->pattern, "s/FROM-TO"))

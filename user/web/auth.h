@@ -10,8 +10,8 @@
 #include "base/vec.h"
 #include "web/request.h"
 
+struct site;
 struct store;
-struct web_options;
 
 #define AUTH_COOKIE    "sysflame_session_" /* the begin of its name */
 #define AUTH_TICKET_S  (7 * 24 * 3600ull)
@@ -24,7 +24,8 @@ struct ticket {
 };
 
 struct auth {
-	const struct web_options *o;
+	const struct site *site;
+	struct store *store; /* of auth_recall */
 	u8 keys[ROLE_OPERATOR + 1][2][SIPHASH_KEY_LEN]; /* by role, two halves of a hash */
 	u8 code_keys[2][SIPHASH_KEY_LEN];
 	/* Browsers share cookies among all ports of a host: each server has a name of its own. */
@@ -35,8 +36,8 @@ struct auth {
 	u32 nr_failures;            /* in it */
 };
 
-/* -EINVAL if a token is too short. `o` must stay. */
-int auth_init(struct auth *a, const struct web_options *o);
+/* -EINVAL if a token is too short. `site` must stay. */
+int auth_init(struct auth *a, const struct site *site);
 void auth_fini(struct auth *a);
 
 /* The role of a token; in constant time for tokens of equal length. */
@@ -59,16 +60,16 @@ void auth_revoke(struct auth *a, const struct ticket *t, u64 now_s);
 char *auth_code(const char *operator_token, u64 now_s);
 
 /* ROLE_OPERATOR for a code that is good; it is used then, also after a restart. */
-enum role auth_take_code(struct auth *a, struct store *store, const char *code, u64 now_s);
+enum role auth_take_code(struct auth *a, const char *code, u64 now_s);
 
 /* Enter a login and a failed one into the audit list, with the client's address. */
-void auth_note_login(const struct request *q, enum role role);
+void auth_note_login(const struct auth *a, const struct request *q, enum role role);
 void auth_note_failure(struct auth *a, const struct request *q);
 
 /* The same as auth_revoke for the ticket in a request, and keeps that in the store. */
 void auth_log_out(struct auth *a, const struct request *q);
 
-/* Reads the tickets that logged out before a restart. */
+/* Reads the tickets that logged out before a restart. Logins and logouts go to the store, too. */
 void auth_recall(struct auth *a, struct store *store);
 
 /*
@@ -78,4 +79,4 @@ void auth_recall(struct auth *a, struct store *store);
 bool auth_check(struct auth *a, struct request *q);
 
 /* Whether a Host header may name this server; `local` is the address that the client reached. */
-bool auth_host_allowed(const struct web_options *o, const char *host, const char *local);
+bool auth_host_allowed(const struct site *site, const char *host, const char *local);

@@ -163,6 +163,7 @@ struct node_request {
 
 struct fleet {
 	struct service *sv;
+	const struct web_fleet *o;
 	struct link *link;
 	struct node_agent *agent;
 	struct node_agent_host host;
@@ -180,7 +181,7 @@ struct fleet {
 /* On "SUBJECT.NODE", for a stream; without one it is lost. */
 static void publish_own(struct fleet *f, const char *subject, const void *bytes, size_t len)
 {
-	auto_free char *own = xasprintf("%s%s", subject, f->sv->o->fleet->node);
+	auto_free char *own = xasprintf("%s%s", subject, f->o->node);
 
 	if (!f->link || link_publish(f->link, own, "", bytes, len))
 		log_debug("fleet: a message to %s was not sent", own);
@@ -394,6 +395,7 @@ static void host_look(void *ctx, struct node_agent_facts *out)
 	const struct fleet *f = ctx;
 
 	fleet_facts_look(f->sv, f->pressure_fd, out);
+	out->url = f->o->page_url;
 }
 
 static bool host_runs(void *ctx, const struct selector *s)
@@ -584,7 +586,7 @@ static void ask_policy(struct fleet *f, u64 now_ns)
 	if (!f->ask_policy_ns || now_ns < f->ask_policy_ns)
 		return;
 	f->ask_policy_ns = 0;
-	auto_free char *reply = xasprintf("sysflame.v1.node.%s.policy", f->sv->o->fleet->node);
+	auto_free char *reply = xasprintf("sysflame.v1.node.%s.policy", f->o->node);
 	link_publish(f->link, "$JS.API." STREAM_GET_POLICY, reply, POLICY_LAST,
 		     strlen(POLICY_LAST));
 	link_publish(f->link, STREAM_FROM_LEAF(STREAM_GET_POLICY), reply, POLICY_LAST,
@@ -614,7 +616,7 @@ static void host_refusal(void *ctx, const char *person, const char *what)
  */
 static void read_keys(struct fleet *f)
 {
-	auto_free char *path = xasprintf("%s/keys", f->sv->o->fleet->dir), *text = NULL;
+	auto_free char *path = xasprintf("%s/keys", f->o->dir), *text = NULL;
 	struct fleet_keys keys = { 0 };
 	auto_str struct str why = { 0 };
 	struct stat st;
@@ -706,26 +708,25 @@ json_t *fleet_state_json(const struct fleet *f)
 	if (!f)
 		return json_null();
 	json_t *o = fleet_connection_json(&f->connection);
-	json_object_set_new(o, "node", json_string(f->sv->o->fleet->node));
+	json_object_set_new(o, "node", json_string(f->o->node));
 	return o;
 }
 
-int fleet_new(struct service *sv, struct fleet **out)
+int fleet_new(struct service *sv, const struct web_fleet *o, struct fleet **out)
 {
-	const struct web_fleet *o = sv->o->fleet;
-
 	if (!o)
 		return 0;
 	const struct link_options link = { .url = o->url, .name = o->node, .dir = o->dir };
 	struct fleet *f = xcalloc(1, sizeof(*f));
 	f->sv = sv;
+	f->o = o;
 	f->host = (struct node_agent_host){
 		f,          host_mono_ns, host_wall_ms,  host_is_disabled, host_look,
 		host_runs,  host_start,   host_stop,     host_progress,    host_publish,
 		host_audit, host_refusal, host_busy_ppm, host_keep_policy,
 	};
 	f->pressure_fd = open("/proc/pressure/cpu", O_RDONLY | O_CLOEXEC);
-	f->budget.dir = sv->o->dir;
+	f->budget.dir = sv->dir;
 	f->agent = node_agent_new(o->node, o->labels, &f->host);
 	int err = link_start(&link, &f->link);
 	if (err) {

@@ -12,8 +12,15 @@ struct fired;
 struct fleet;
 struct service;
 
-/* Starts the connection. *out is NULL if sv->o->fleet is. Logs errors; negative errno. */
-int fleet_new(struct service *sv, struct fleet **out);
+/* The fleet that this node belongs to (docs/fleet.md). */
+struct web_fleet {
+	const char *url, *dir;     /* of the NATS server; the folder with the file of keys */
+	const char *node, *labels; /* its name; "zone=a,version=2" */
+	const char *page_url;      /* by which people reach this daemon; NULL: unknown */
+};
+
+/* Starts the connection. *out is NULL if `o` is, which must stay. Logs errors; negative errno. */
+int fleet_new(struct service *sv, const struct web_fleet *o, struct fleet **out);
 void fleet_free(struct fleet *f);
 
 /* Publishes that a trigger fired: once, when its recording has begun or was refused. */

@@ -55,7 +55,6 @@ void fleet_facts_look(const struct service *sv, int pressure_fd, struct node_age
 		.cpu_ns = r->cpu_ns,
 		.cpu_ppm = r->has_node ? r->node.cpu_ppm : 0,
 		.pressure_pct = pressure(pressure_fd),
-		.url = sv->o->fleet->page_url,
 	};
 	if (!read_strip(sv, &strip))
 		vec_each(s, &strip.series)

@@ -6,7 +6,7 @@
 
 struct service;
 
-/* `pressure_fd` is /proc/pressure/cpu; -1: unknown. */
+/* All but the address of the page. `pressure_fd` is /proc/pressure/cpu; -1: unknown. */
 void fleet_facts_look(const struct service *sv, int pressure_fd, struct node_agent_facts *out);
 
 /* Whether the service of the selector may run. Without slices nobody knows: true. */

@@ -233,6 +233,7 @@ struct asked {
 
 struct fleet_requests {
 	struct service *sv;
+	const struct web_asks *o;
 	struct link *link;
 	struct fleet_connection connection;
 	char inbox[64], owner[2 * INBOX_OWNER + 1];
@@ -295,7 +296,7 @@ static struct controller_host host_of(struct fleet_requests *all)
 					 .wall_ms = host_wall_ms,
 					 .publish = census_publish,
 					 .report = census_report,
-					 .workers = all->sv->o->asks->workers,
+					 .workers = all->o->workers,
 					 .private_key = all->private_key,
 					 .inbox = all->inbox };
 }
@@ -550,7 +551,7 @@ void fleet_requests_watched(struct fleet_requests *all)
 
 bool fleet_requests_are_broken(const struct fleet_requests *all)
 {
-	return all && workers_are_broken(all->sv->o->asks->workers);
+	return all && workers_are_broken(all->o->workers);
 }
 
 int fleet_requests_fd(const struct fleet_requests *all)
@@ -561,7 +562,7 @@ int fleet_requests_fd(const struct fleet_requests *all)
 /* The key has a right to inboxes below its owner's only, also for answers of JetStream. */
 static int start_link(struct fleet_requests *all)
 {
-	const struct web_asks *o = all->sv->o->asks;
+	const struct web_asks *o = all->o;
 	auto_free char *own = xasprintf("_INBOX.%s", all->owner);
 	auto_free char *inbox = xasprintf("%s.>", all->inbox);
 	const struct link_options link = {
@@ -572,15 +573,16 @@ static int start_link(struct fleet_requests *all)
 	return err ?: link_subscribe(all->link, inbox);
 }
 
-int fleet_requests_new(struct service *sv, struct fleet_requests **out)
+int fleet_requests_new(struct service *sv, const struct web_asks *o, struct fleet_requests **out)
 {
-	if (!sv->o->asks)
+	if (!o)
 		return 0;
 	struct fleet_requests *all = xcalloc(1, sizeof(*all));
 	all->sv = sv;
+	all->o = o;
 	all->host = host_of(all);
 	/* The caller's copy stays, too: web_run's options outlive this. */
-	memcpy(all->private_key, sv->o->asks->private_key, sizeof(all->private_key));
+	memcpy(all->private_key, o->private_key, sizeof(all->private_key));
 	int err = key_inbox(all->private_key, all->owner, all->inbox) ?: start_link(all);
 	if (err) {
 		log_error("fleet: cannot start: %s", strerror(-err));
@@ -647,7 +649,7 @@ json_t *fleet_requests_json(const struct fleet_requests *all)
 
 	for (size_t i = all->list.nr; i-- > 0;)
 		json_array_append_new(list, request_json(all->list.at[i]));
-	auto_free char *url = bus_url_shown(all->sv->o->asks->url);
+	auto_free char *url = bus_url_shown(all->o->url);
 	json_t *nats = fleet_connection_json(&all->connection);
 	json_object_set_new(nats, "url", json_string(url));
 	return json_pack("{s:o,s:s,s:I,s:o}", "nats", nats, "key", all->owner, "census_ms",

@@ -10,13 +10,21 @@
 
 #include "fleet/controller/controller.h"
 
-struct service;
 struct fleet_requests;
+struct service;
+struct workers;
 
 #define FLEET_REQUESTS_RUN 2 /* at a time: as many as a node serves */
 
-/* NULL in *out if sv->o->asks is NULL. Negative errno. */
-int fleet_requests_new(struct service *sv, struct fleet_requests **out);
+/* The fleet that this server asks (sysflame fleet serve). */
+struct web_asks {
+	const char *url, *dir;   /* of NATS; the folder with nats.nk and ca.pem */
+	const u8 *private_key;   /* of the person; FLEET_KEY_LEN bytes */
+	struct workers *workers; /* of merge_start_workers; web_run frees them */
+};
+
+/* NULL in *out if `o` is NULL, which must stay. Negative errno. */
+int fleet_requests_new(struct service *sv, const struct web_asks *o, struct fleet_requests **out);
 void fleet_requests_free(struct fleet_requests *all);
 
 /* For poll; -1: none. */

@@ -98,7 +98,7 @@ void api_metrics(struct request *q)
 	    "Recorders that ended since the web process started.", (double)r->losses.nr);
 	add_helpers(&s, &r->losses);
 	add(&s, "web_restarts_total", "counter",
-	    "Web processes that ended since the daemon started.", (double)sv->o->nr_restarts);
+	    "Web processes that ended since the daemon started.", (double)sv->nr_restarts);
 	add(&s, "recorder_cpu_seconds_total", "counter", "CPU time of the recorder, BPF included.",
 	    (double)r->cpu_ns / NS_PER_SEC);
 	add(&s, "recorder_memory_bytes", "gauge", "Resident memory of the recorder.",

@@ -28,6 +28,7 @@
 
 struct push {
 	struct service *sv;
+	const struct web_push *o;
 	int dir;
 	struct delivery all[RECEIVERS_MAX];
 	u32 nr, kinds;
@@ -158,7 +159,7 @@ static void make_minute(struct push *p)
 	};
 
 	copy_text(order.params.host, sizeof(order.params.host), p->sv->host);
-	copy_text(order.params.labels, sizeof(order.params.labels), p->sv->o->push->labels);
+	copy_text(order.params.labels, sizeof(order.params.labels), p->o->labels);
 	p->is_making = true;
 	if (queue_add(p->sv->queue, &order)) {
 		p->is_making = false;
@@ -177,7 +178,7 @@ static bool is_over(const struct push *p, u64 now_wall_ns)
 /* Minutes that receivers would not take any more are left out; the clock may have been set. */
 static void choose_next(struct push *p, u64 now_wall_ns)
 {
-	u64 now = now_wall_ns / MINUTE_NS, most = p->sv->o->push->limits.max_minutes;
+	u64 now = now_wall_ns / MINUTE_NS, most = p->o->limits.max_minutes;
 
 	if (p->next + most < now)
 		p->next = now - most;
@@ -242,10 +243,10 @@ void push_saw_slice(struct push *p, u64 begin_wall_ns)
 
 static int open_folder(struct push *p)
 {
-	const struct web_push *o = p->sv->o->push;
+	const struct web_push *o = p->o;
 	char folders[RECEIVERS_MAX][RECEIVER_FOLDER_BYTES];
 
-	p->dir = dir_open(p->sv->o->dir, FOLDER);
+	p->dir = dir_open(p->sv->dir, FOLDER);
 	if (p->dir < 0)
 		return p->dir;
 	p->next = backlog_read_next(p->dir) ?: time_wall_ns() / MINUTE_NS;
@@ -267,14 +268,14 @@ static int open_folder(struct push *p)
 	return 0;
 }
 
-int push_new(struct service *sv, struct push **out)
+int push_new(struct service *sv, const struct web_push *o, struct push **out)
 {
-	const struct web_push *o = sv->o->push;
 	struct push *p = o ? xcalloc(1, sizeof(*p)) : NULL;
 
 	if (!o)
 		return 0;
 	p->sv = sv;
+	p->o = o;
 	int err = open_folder(p);
 	for (u32 i = 0; i < o->nr; i++) {
 		if (!err)

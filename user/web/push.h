@@ -9,13 +9,26 @@
 
 #include "base/str.h"
 #include "base/types.h"
+#include "push/backlog.h"
+#include "push/credentials.h"
+#include "push/receiver.h"
 
 struct pollfd;
 struct push;
 struct service;
 
-/* Starts the senders, and wipes the credentials. *out is NULL if sv->o->push is. Negative errno. */
-int push_new(struct service *sv, struct push **out);
+/* Where profiles are pushed to. */
+struct web_push {
+	struct receiver receivers[RECEIVERS_MAX];
+	struct credentials *credentials; /* of each; wiped once the senders have them */
+	u32 nr;
+	struct backlog_limits limits;
+	const char *labels; /* of this node, KEY=VALUE,..; "" for none */
+};
+
+/* Starts the senders, and wipes the credentials. *out is NULL if `o` is, which must stay. Negative
+ * errno. */
+int push_new(struct service *sv, const struct web_push *o, struct push **out);
 void push_free(struct push *p);
 
 /* Fills in the descriptors after whose events push_tick is to be called; returns their number. */

@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "export/writers/markup.h"
 #include "web/route.h"
-#include "web/service.h"
+#include "web/site.h"
 
 struct error_form {
 	unsigned status;
@@ -50,10 +50,12 @@ static const char *const policies[] = {
 			"form-action 'none'; frame-ancestors 'self'; base-uri 'none'",
 };
 
-struct request *request_new(struct service *sv, struct MHD_Connection *connection)
+struct request *request_new(const struct site *site, struct service *sv,
+			    struct MHD_Connection *connection)
 {
 	struct request *q = xcalloc(1, sizeof(*q));
 
+	q->site = site;
 	q->service = sv;
 	q->connection = connection;
 	q->upload_fd = -1;
@@ -293,7 +295,7 @@ static bool is_seen(const struct request *q)
 
 static struct MHD_Response *page_of(const struct request *q, const char *message)
 {
-	const char *prefix = q->service->o->prefix;
+	const char *prefix = q->site->prefix;
 	auto_str struct str clean = { 0 };
 	struct str page = { 0 };
 	FILE *f = open_memstream(&page.at, &page.len);

@@ -9,8 +9,9 @@
 
 struct MHD_Connection;
 struct MHD_Response;
-struct service;
 struct route;
+struct service;
+struct site;
 
 enum role {
 	ROLE_NONE,
@@ -42,10 +43,12 @@ enum policy {
 };
 
 struct request {
-	struct service *service;
+	const struct site *site;
+	struct service *service; /* of the handlers; opaque here */
 	struct MHD_Connection *connection;
-	const struct route *route; /* NULL if none has path and method */
-	char allowed[24];          /* for Allow: the methods of the path; "" if no route has it */
+	const struct route *routes; /* all that the server has */
+	const struct route *route;  /* NULL if none has path and method */
+	char allowed[24];           /* for Allow: the methods of the path; "" if no route has it */
 	enum role role;
 	u64 id;             /* ID in the path */
 	u64 from_ms, to_ms; /* FROM-TO in the path */
@@ -63,7 +66,8 @@ struct request {
 	void (*on_hangup)(struct request *q);
 };
 
-struct request *request_new(struct service *sv, struct MHD_Connection *connection);
+struct request *request_new(const struct site *site, struct service *sv,
+			    struct MHD_Connection *connection);
 void request_free(struct request *q);
 
 /* A part of the query in the address, or a header; NULL if it is missing. */

@@ -77,7 +77,8 @@ static void allow(struct request *q, const struct route *r)
 		 has_head(r) ? ", HEAD" : "");
 }
 
-const struct route *route_find(const char *method, const char *path, struct request *q)
+const struct route *route_find(const struct route *routes, const char *method, const char *path,
+			       struct request *q)
 {
 	bool is_head = !strcmp(method, "HEAD");
 

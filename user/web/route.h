@@ -28,14 +28,14 @@ struct route {
 	bool is_change;   /* though it is a GET, it has effects */
 	bool has_basic;   /* the token may be the password of Basic authentication */
 	bool is_any_host; /* any Host header is accepted */
+	bool is_stream;   /* its reply has no end: it may take any time */
 };
 
-/* All routes; the last entry has no method. In the order of docs/api.yaml. */
-extern const struct route routes[];
-
 /*
- * Finds the route of a path, which begins after the prefix and its slash, and fills the parts of
- * the path into `q`. HEAD uses the route of GET, except where GET changes something. Returns NULL
- * if there is no route for the method; q->allowed then lists the methods that the path has.
+ * Finds the route of a path, which begins after the prefix and its slash, in a table, whose last
+ * entry has no method; fills the parts of the path into `q`. HEAD uses the route of GET, except
+ * where GET changes something. Returns NULL if there is no route for the method; q->allowed then
+ * lists the methods that the path has.
  */
-const struct route *route_find(const char *method, const char *path, struct request *q);
+const struct route *route_find(const struct route *routes, const char *method, const char *path,
+			       struct request *q);

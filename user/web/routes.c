@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of routes. Part of web/route.h. */
+/* The table of routes. Part of web/api.h. */
 #include "web/api.h"
 #include "web/route.h"
 
@@ -30,7 +30,7 @@ const struct route routes[] = {
 	GET("api/v1/events", ROLE_VIEWER, api_events),
 	GET("api/v1/jvms", ROLE_VIEWER, api_jvms),
 	GET("api/v1/top", ROLE_VIEWER, api_top),
-	GET("api/v1/stream", ROLE_VIEWER, api_stream),
+	GET("api/v1/stream", ROLE_VIEWER, api_stream, .is_stream = true),
 	GET("api/v1/sessions", ROLE_VIEWER, api_sessions),
 	POST("api/v1/sessions", BODY_JSON, api_start),
 	POST("api/v1/sessions/ID/stop", BODY_NONE, api_stop),

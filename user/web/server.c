@@ -18,9 +18,9 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "base/vec.h"
-#include "web/api.h"
+#include "web/auth.h"
 #include "web/route.h"
-#include "web/service.h"
+#include "web/site.h"
 
 #define CONNECTIONS_MAX   512
 #define CONNECTIONS_SPARE 64                /* fewer are free: the slowest clients make room */
@@ -46,7 +46,7 @@ struct client {
 struct server {
 	struct MHD_Daemon *daemon;
 	VEC(struct MHD_Daemon *) retired; /* serve the connections that they had; web/server.h */
-	struct service *sv;
+	struct server_options o;
 	struct client *clients;
 	u32 nr_clients;
 	int fd; /* epoll: of the daemons' own */
@@ -125,11 +125,11 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **ct
 
 static void find_route(struct request *q, const char *method, const char *url)
 {
-	const char *prefix = q->service->o->prefix;
+	const char *prefix = q->site->prefix;
 	size_t len = strlen(prefix);
 
 	if (!strncmp(url, prefix, len) && url[len] == '/')
-		q->route = route_find(method, url + len + 1, q);
+		q->route = route_find(q->routes, method, url + len + 1, q);
 	if (q->route)
 		return;
 	if (*prefix && !strcmp(url, prefix)) {
@@ -162,7 +162,7 @@ static bool has_long_body(const struct request *q)
 
 static enum MHD_Result send_reply(struct request *q)
 {
-	bool is_stream = q->route && q->route->handle == api_stream;
+	bool is_stream = q->route && q->route->is_stream;
 
 	client_of(q->connection)->reply_ns = is_stream ? 0 : time_mono_ns();
 	return MHD_queue_response(q->connection, q->status, q->response);
@@ -217,16 +217,17 @@ static void refuse_ambiguous(struct request *q)
 static enum MHD_Result begin(struct server *s, struct MHD_Connection *connection, const char *url,
 			     const char *method, void **ctx)
 {
-	struct request *q = request_new(s->sv, connection);
+	struct request *q = request_new(s->o.site, s->o.service, connection);
 	const char *length = request_header(q, "Content-Length");
 
 	*ctx = q;
+	q->routes = s->o.routes;
 	client_of(connection)->request = q;
 	refuse_ambiguous(q);
 	if (!q->response)
 		find_route(q, method, url);
 	if (!q->response)
-		auth_check(&s->sv->auth, q);
+		auth_check(s->o.auth, q);
 	if (!q->response && length && strtoull(length, NULL, 10) > body_max(q))
 		reply_error(q, ERROR_TOO_LARGE, NULL, "The body may have %zu bytes at most.",
 			    body_max(q));
@@ -331,7 +332,7 @@ static struct MHD_Daemon *start_daemon(struct server *s, const char *cert, const
 		{ MHD_OPTION_END, 0, NULL },
 	};
 	const struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
-	int listen_fd = fcntl(s->sv->o->listen_fd, F_DUPFD_CLOEXEC, 0);
+	int listen_fd = fcntl(s->o.site->listen_fd, F_DUPFD_CLOEXEC, 0);
 	if (listen_fd < 0)
 		return NULL;
 	struct MHD_Daemon *daemon = MHD_start_daemon(
@@ -359,13 +360,13 @@ static struct MHD_Daemon *start_daemon(struct server *s, const char *cert, const
 	return NULL;
 }
 
-int server_new(struct service *sv, struct server **out)
+int server_new(const struct server_options *o, struct server **out)
 {
 	struct server *s = xcalloc(1, sizeof(*s));
 
-	s->sv = sv;
+	s->o = *o;
 	s->fd = epoll_create1(EPOLL_CLOEXEC);
-	s->daemon = s->fd < 0 ? NULL : start_daemon(s, sv->o->tls_cert, sv->o->tls_key);
+	s->daemon = s->fd < 0 ? NULL : start_daemon(s, o->site->tls_cert, o->site->tls_key);
 	if (!s->daemon) {
 		if (s->fd >= 0)
 			close(s->fd);

@@ -4,11 +4,21 @@
 
 #include "base/types.h"
 
-struct service;
+struct auth;
+struct route;
 struct server;
+struct service;
+struct site;
 
-/* Serves sv->o->listen_fd, which stays open. */
-int server_new(struct service *sv, struct server **out);
+struct server_options {
+	const struct site *site;    /* its socket stays open */
+	const struct route *routes; /* the last one has no method */
+	struct auth *auth;
+	struct service *service; /* of each request */
+};
+
+/* All that the options refer to must stay. */
+int server_new(const struct server_options *o, struct server **out);
 
 /*
  * Serves new connections with another certificate. Those that exist keep the earlier one. -EINVAL

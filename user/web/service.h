@@ -9,7 +9,6 @@
 #include "web/recorder_link.h"
 #include "web/triggered.h"
 #include "web/users.h"
-#include "web/web.h"
 
 struct fleet;
 struct fleet_requests;
@@ -28,7 +27,9 @@ enum change {
 };
 
 struct service {
-	const struct web_options *o;
+	int dir; /* the store's */
+	u64 max_disk_bytes, max_profile_bytes; /* of the store and of a profile; 0: the default */
+	u64 nr_restarts; /* web processes of this daemon before this one */
 	struct store *store;
 	struct workers *workers;
 	struct queue *queue;

@@ -106,7 +106,7 @@ static int convert(struct session *s, const char *format, u32 first, u32 nr, job
 	struct job_order order = {
 		.task = WEB_CONVERT,
 		.params = { .nr_inputs = nr },
-		.max = s->sv->o->max_profile_bytes ?: PROFILE_MAX,
+		.max = s->sv->max_profile_bytes ?: PROFILE_MAX,
 		.fds = { fd, -1 },
 		.open = input_open,
 		.open_ctx = input_new(&in),

@@ -11,7 +11,6 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "web/fleet.h"
 #include "web/keeping.h"
 #include "web/range.h"
 #include "web/service.h"
@@ -234,7 +233,7 @@ static void refuse(struct service *sv, u64 number, const char *why)
 	log_warn("a trigger's recording was refused: %s", why);
 	if (f) {
 		copy_text(f->refused, sizeof(f->refused), why);
-		fleet_fired(sv->fleet, f);
+		sv->triggered.tell(sv, f);
 	}
 	save(sv);
 }
@@ -251,7 +250,7 @@ static void answered(void *ctx, int err, const char *why, u64 id)
 		vec_push(&a->sv->triggered.ids, id);
 		if (f) {
 			f->recording = id;
-			fleet_fired(a->sv->fleet, f);
+			a->sv->triggered.tell(a->sv, f);
 		}
 		save(a->sv);
 	}

@@ -2,7 +2,7 @@
 /*
  * Triggers that fired, in the recorder or by an alert from outside: keeps the slices before as a
  * pinned profile, records, pins the recording, and reports: audit list, log, metrics, and
- * `sysflame.v1.audit.trigger.NODE` of a fleet (fleet_fired).
+ * `sysflame.v1.audit.trigger.NODE` of a fleet.
  */
 #pragma once
 
@@ -31,6 +31,8 @@ struct triggered {
 	VEC(struct before *) waiting; /* profiles of the slices before, for the last slice */
 	u64 slices_end_ns;            /* of the last slice that was stored */
 	u64 last_number;
+	/* Called once for each that fired: its recording has begun or was refused. */
+	void (*tell)(const struct service *sv, const struct fired *f);
 };
 
 /* Reads the list of the time before the start. */

@@ -68,6 +68,7 @@ static int confine(int dir, const char *fleet_dir)
 
 struct web {
 	struct service sv;
+	const struct web_options *o;
 	struct server *server;
 	int signal_fd;
 	u64 ticked_ns;
@@ -208,7 +209,7 @@ static void receive(struct web *w)
 				 : err == -EPIPE ? "the recorder has ended"
 						 : "the recorder sent an invalid message");
 		if (err != -EPIPE && !r->is_other)
-			handover_ask(w->sv.o->control_fd);
+			handover_ask(w->o->control_fd);
 		return;
 	}
 }
@@ -243,7 +244,7 @@ static void take_tls(struct web *w, int file)
 static void take_handover(struct web *w)
 {
 	enum handover kind;
-	int sock = handover_receive(w->sv.o->control_fd, &kind);
+	int sock = handover_receive(w->o->control_fd, &kind);
 
 	if (sock == -EAGAIN)
 		return;
@@ -326,7 +327,7 @@ static void await(struct web *w)
 	};
 	struct pollfd polled[WORKERS + WORKERS_FDS + RECEIVERS_MAX] = {
 		[SIGNALS] = { w->signal_fd, POLLIN, 0 },
-		[CONTROL] = { w->sv.o->control_fd, POLLIN, 0 },
+		[CONTROL] = { w->o->control_fd, POLLIN, 0 },
 		[SERVER] = { server_fd(w->server), POLLIN, 0 },
 		[RECORDER] = { w->sv.recorder.sock, POLLIN, 0 },
 		[FLEET] = { fleet_fd(w->sv.fleet), POLLIN, 0 },
@@ -363,9 +364,16 @@ int web_start_workers(struct web_options *o)
 	return web_workers_new(&o->workers);
 }
 
+/* Of struct triggered. */
+static void tell_fleet(const struct service *sv, const struct fired *f)
+{
+	fleet_fired(sv->fleet, f);
+}
+
 static int open_service(struct web *w, const struct web_options *o)
 {
 	struct service *sv = &w->sv;
+	const struct server_options served = { &o->site, routes, &sv->auth, sv };
 	auto_str struct str why = { 0 };
 
 	sv->workers = o->workers;
@@ -375,7 +383,7 @@ static int open_service(struct web *w, const struct web_options *o)
 	recorder_link_init(&sv->recorder);
 	users_read(&sv->users);
 	gethostname(sv->host, sizeof(sv->host) - 1);
-	int err = auth_init(&sv->auth, o);
+	int err = auth_init(&sv->auth, &o->site);
 	if (err) {
 		log_error("a token has fewer than %d bytes", AUTH_TOKEN_MIN);
 		return err;
@@ -390,14 +398,16 @@ static int open_service(struct web *w, const struct web_options *o)
 		store_note_pause(sv->store, store_covered_until(sv->store), "sysflame did not run");
 	auth_recall(&sv->auth, sv->store);
 	triggered_recall(sv);
-	err = server_new(sv, &w->server);
+	sv->triggered.tell = tell_fleet;
+	err = server_new(&served, &w->server);
 	if (err) {
 		log_error("cannot start the HTTP server%s",
-			  o->tls_key ? "; the key may not belong to the certificate" : "");
+			  o->site.tls_key ? "; the key may not belong to the certificate" : "");
 		return err;
 	}
-	err = fleet_new(sv, &sv->fleet) ?: fleet_requests_new(sv, &sv->requests)
-						  ?: push_new(sv, &sv->push);
+	err = fleet_new(sv, o->fleet, &sv->fleet)
+		      ?: fleet_requests_new(sv, o->asks, &sv->requests)
+		      ?: push_new(sv, o->push, &sv->push);
 	if (err)
 		return err;
 	err = confine(o->dir, o->fleet ? o->fleet->dir : NULL);
@@ -424,8 +434,8 @@ static void close_service(struct web *w)
 	triggered_fini(sv);
 	alerts_fini(&sv->alerts);
 	workers_free(sv->workers);
-	if (sv->o->asks)
-		workers_free(sv->o->asks->workers);
+	if (w->o->asks)
+		workers_free(w->o->asks->workers);
 	if (sv->store)
 		store_close(sv->store);
 	recorder_link_fini(&sv->recorder);
@@ -448,7 +458,14 @@ static int block_signals(void)
 
 int web_run(const struct web_options *o)
 {
-	struct web w = { .sv = { .o = o, .started_wall_ns = time_wall_ns() } };
+	struct web w = {
+		.sv = { .dir = o->dir,
+			.max_disk_bytes = o->limits.max_disk_bytes,
+			.max_profile_bytes = o->max_profile_bytes,
+			.nr_restarts = o->nr_restarts,
+			.started_wall_ns = time_wall_ns() },
+		.o = o,
+	};
 
 	w.signal_fd = block_signals();
 	int err = open_service(&w, o);

@@ -6,47 +6,19 @@
 #pragma once
 
 #include "base/types.h"
-#include "push/backlog.h"
-#include "push/credentials.h"
-#include "push/receiver.h"
 #include "store/store.h"
+#include "web/site.h"
 
-/* The fleet that this node belongs to (docs/fleet.md). */
-struct web_fleet {
-	const char *url, *dir;     /* of the NATS server; the folder with the file of keys */
-	const char *node, *labels; /* its name; "zone=a,version=2" */
-	const char *page_url;      /* by which people reach this daemon; NULL: unknown */
-};
-
-/* Where profiles are pushed to (web/push.h). */
-struct web_push {
-	struct receiver receivers[RECEIVERS_MAX];
-	struct credentials *credentials; /* of each; wiped once the senders have them */
-	u32 nr;
-	struct backlog_limits limits;
-	const char *labels; /* of this node, KEY=VALUE,..; "" for none */
-};
-
-/* The fleet that this server asks (sysflame fleet serve). */
-struct web_asks {
-	const char *url, *dir;   /* of NATS; the folder with nats.nk and ca.pem */
-	const u8 *private_key;   /* of the person; FLEET_KEY_LEN bytes */
-	struct workers *workers; /* of merge_start_workers; web_run frees them */
-};
+struct web_asks;
+struct web_fleet;
+struct web_push;
 
 struct web_options {
-	int listen_fd;   /* bound and listening; TCP or a unix socket */
+	struct site site;
 	int control_fd;  /* SOCK_SEQPACKET to the supervisor, see below */
 	u64 nr_restarts; /* web processes of this daemon before this one */
 	int dir;         /* the store's directory */
 	struct store_limits limits;
-	const char *prefix;         /* of all paths, "" or "/profiles" */
-	const char *operator_token; /* what a login needs; 32 bytes or more */
-	const char *viewer_token;
-	const char *allowed_hosts; /* further values of Host: "a.example:7070,b"; may be NULL */
-	const char *tls_cert, *tls_key; /* PEM; NULL: plain HTTP */
-	bool is_behind_tls;            /* a proxy in front speaks HTTPS: cookies are for it alone */
-	bool is_loopback;              /* the socket cannot be reached from elsewhere */
 	u64 max_profile_bytes;         /* of a recording; a longer one becomes several. 0: 48 MB */
 	struct workers *workers;       /* of web_start_workers; web_run takes them over */
 	const struct web_fleet *fleet; /* NULL: this node is in no fleet */

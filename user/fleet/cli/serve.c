@@ -23,6 +23,7 @@
 #include "daemon/tls.h"
 #include "fleet/cli/request.h"
 #include "fleet/controller/merge.h"
+#include "web/fleet_requests.h"
 #include "web/web.h"
 
 #define DISK_MIN (16u << 20)
@@ -107,17 +108,16 @@ static int run_web(const struct options *o, struct serving *s)
 				 .dir = o->fleet_dir,
 				 .private_key = s->private_key };
 	struct web_options options = {
-		.listen_fd = s->socket.fd,
+		.site = { .listen_fd = s->socket.fd,
+			  .prefix = o->prefix,
+			  .operator_token = s->home.operator_token,
+			  .viewer_token = s->home.viewer_token,
+			  .allowed_hosts = o->hosts,
+			  .tls_cert = s->tls.cert,
+			  .tls_key = s->tls.key },
 		.control_fd = s->control[0],
 		.dir = s->home.dir,
 		.limits = { .max_disk_bytes = o->disk_bytes },
-		.prefix = o->prefix,
-		.operator_token = s->home.operator_token,
-		.viewer_token = s->home.viewer_token,
-		.allowed_hosts = o->hosts,
-		.tls_cert = s->tls.cert,
-		.tls_key = s->tls.key,
-		.is_loopback = s->socket.is_loopback,
 		.asks = &asks,
 	};
 
