@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "web/jobs.h"
+#include "web/jobs/jobs.h"
 
 struct file {
 	const u8 *bytes;

@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "export/read.h"
-#include "web/jobs.h"
+#include "web/jobs/jobs.h"
 
 #define RESULT_MAX (16u << 20)
 

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/file.h"
-#include "web/auth.h"
+#include "web/http/auth.h"
 
 static void nothing_is_shown_without_a_token(void **state)
 {

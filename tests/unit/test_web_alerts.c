@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/time.h"
-#include "web/alerts.h"
+#include "web/recordings/alerts.h"
 
 /* As Alertmanager's documentation has it, with one alert that fires. */
 static const char *const notification =

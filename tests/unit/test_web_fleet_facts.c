@@ -8,8 +8,8 @@
 #include "base/time.h"
 #include "export/slices/slice_record.h"
 #include "fleet/wire/selector.h"
-#include "web/fleet_facts.h"
-#include "web/service.h"
+#include "web/fleet/fleet_facts.h"
+#include "web/recordings/service.h"
 
 #define SERVICES 211
 #define SLICE_NS (10 * NS_PER_SEC)

@@ -6,10 +6,10 @@
 
 #include "base/auto.h"
 #include "base/str.h"
-#include "web/api.h"
-#include "web/auth.h"
-#include "web/route.h"
-#include "web/site.h"
+#include "web/api/api.h"
+#include "web/http/auth.h"
+#include "web/http/route.h"
+#include "web/http/site.h"
 
 /* The path of a route as docs/api.yaml writes it. */
 static char *documented(const char *pattern)

@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "cmd/cmd.h"
 #include "daemon/home.h"
-#include "web/auth.h"
+#include "web/http/auth.h"
 
 /* A browser does not open a unix socket: whoever forwards it needs the parts. */
 static void print_socket(const char *address, const char *token)

@@ -35,8 +35,8 @@
 #include "recorder/continuous.h"
 #include "recorder/recorder.h"
 #include "recorder/redaction.h"
-#include "web/fleet.h"
-#include "web/push.h"
+#include "web/fleet/fleet.h"
+#include "web/recordings/push.h"
 #include "web/web.h"
 
 /* The options --push.. */

@@ -20,14 +20,14 @@
 #include "control/channel.h"
 #include "control/handover.h"
 #include "proc/rights.h"
-#include "web/api.h"
-#include "web/fleet.h"
-#include "web/fleet_requests.h"
-#include "web/push.h"
-#include "web/server.h"
-#include "web/service.h"
-#include "web/sessions.h"
-#include "web/users.h"
+#include "web/api/api.h"
+#include "web/fleet/fleet.h"
+#include "web/fleet/fleet_requests.h"
+#include "web/http/server.h"
+#include "web/recordings/push.h"
+#include "web/recordings/service.h"
+#include "web/recordings/sessions.h"
+#include "web/recordings/users.h"
 
 /*
  * No capability and no new privileges; no new process, program, connection or socket of its own;

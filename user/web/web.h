@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The web process of the daemon: HTTP, the API of docs/api.yaml, the user interface, and the store.
- * It has no rights but its store and its socket. It parses no profile: workers do (web/jobs.h).
+ * It has no rights but its store and its socket. It parses no profile: workers do
+ * (web/jobs/jobs.h).
  */
 #pragma once
 
 #include "base/types.h"
 #include "store/store.h"
-#include "web/site.h"
+#include "web/http/site.h"
 
 struct web_asks;
 struct web_fleet;

@@ -23,7 +23,7 @@
 #include "daemon/tls.h"
 #include "fleet/cli/request.h"
 #include "fleet/controller/merge.h"
-#include "web/fleet_requests.h"
+#include "web/fleet/fleet_requests.h"
 #include "web/web.h"
 
 #define DISK_MIN (16u << 20)

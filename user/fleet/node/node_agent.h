@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A node of the fleet: answers requests, keeps results for a while and hands them out. It has no
- * clock, network or recorder of its own; the host (user/web/fleet.c, or a test) has.
+ * clock, network or recorder of its own; the host (user/web/fleet/fleet.c, or a test) has.
  *
  *   SIGNED -> checks -> host.start -> node_agent_started -> ANSWER
  *                                     node_agent_ended   -> DONE -> GET -> CHUNK ..

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A time range of continuous profiling, as a profile. */
+#pragma once
+
+#include "web/jobs/queue.h"
+
+struct request;
+struct service;
+
+#define RANGE_MAX_MS (31ull * 24 * 3600 * 1000)
+
+struct range {
+	u64 from_ms, to_ms;
+	/* "" and 0: all. A container is named by its name or id. */
+	const char *event, *service, *container, *pod, *namespace, *comm;
+	u64 pid;
+	bool may_be_empty; /* no samples are no error of range_render */
+};
+
+#define RANGE_ALL(from, to)                                \
+	{                                                  \
+		from, to, "", "", "", "", "", "", 0, false \
+	}
+
+/* Bytes of a text. */
+#define RANGE_TEXT_MAX  127
+#define RANGE_COMM_MAX  31
+#define RANGE_EVENT_MAX 31
+#define RANGE_PID_MAX   4194304 /* PID_MAX_LIMIT */
+
+/* "checkout", "pod shop-0", "node": for titles. The caller frees it. */
+char *range_target(const struct range *r);
+
+/* "shop 07:10:00–07:11:00", with the date if it is not of today. The caller frees it. */
+char *range_name(const struct range *r);
+
+/* Whether it ends after it begins, and is short enough. */
+bool range_is_valid(const struct range *r);
+
+/* The step of the slices that are kept of its time: 10 s, a minute or ten of an old time. */
+u64 range_step_ms(struct service *sv, const struct range *r);
+
+/* Widens it to whole steps. */
+void range_round(struct range *r, u64 step_ms);
+
+/*
+ * Widens it to whole steps of the slices that are kept of its time. Otherwise a slice would be left
+ * out of which the range has the end, and one be taken as a whole of which it has the begin.
+ */
+void range_widen(struct service *sv, struct range *r);
+
+/* As reply_job_error; says since when and why there are no slices, if the range has none. */
+void range_reply_error(struct request *q, int err, const struct payload *result,
+		       const struct range *r, const char *doing);
+
+/* A job that makes the profile of a range in a format. As queue_add. */
+int range_render(struct service *sv, const struct range *r, const char *format, job_done_fn done,
+		 void *ctx);
