@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "jvm/attach/code_dependencies.h"
+#include "jvm/process/code_dependencies.h"
 
 /* As in libjvm. */
 static volatile bool

@@ -4,7 +4,7 @@
 
 #include "capture/unwind/moved_text.h"
 #include "capture/unwind/row_build.h"
-#include "jvm/attach/code_dependencies.h"
+#include "jvm/process/code_dependencies.h"
 #include "sym/parse_symbols.h"
 #include "sym/perf_map.h"
 #include "sym/places.h"

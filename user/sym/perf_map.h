@@ -7,10 +7,24 @@
 #pragma once
 
 #include "base/types.h"
-
+#include "base/vec.h"
 #include "worker/worker.h"
 
-struct perf_map;
+struct perf_map_entry {
+	u64 start, end;
+	u32 line;
+	u32 name; /* offset in `names` */
+};
+
+struct perf_map {
+	VEC(struct perf_map_entry) entries; /* sorted by start; starts are distinct after parsing */
+	VEC(char) names;
+};
+
+/* A parsed map as a worker's result: this head, the entries, the names. */
+struct perf_map_head {
+	u64 nr_entries, nr_names;
+};
 
 /* The file that a map was read from; another or a changed file is another source. */
 struct perf_map_source {
@@ -28,8 +42,8 @@ bool perf_map_same_source(const struct perf_map_source *a, const struct perf_map
 int perf_map_open(pid_t pid, struct perf_map_source *out);
 
 /*
- * A worker's part: parses the open map; the result is for perf_map_decode. Takes no parameters.
- * -EFBIG beyond 64 MB.
+ * A worker's part, in perf_map_task.c: parses the open map; the result is for perf_map_decode.
+ * Takes no parameters. -EFBIG beyond 64 MB.
  */
 int perf_map_task(struct worker_io *io, const int *fds, const void *params, size_t len);
 

@@ -73,5 +73,23 @@ void places_fini(struct places *p);
 int places_decode(const void *bytes, size_t len, const struct places_query *query,
 		  struct places *out);
 
-/* The worker's part: WORKER_PLACES. */
+/* The parameters of the task: this, then the path and the names, each with a NUL. */
+struct places_request {
+	u32 kind, nr_names, nr_alternatives, nr_near;
+	u64 file_off;
+	u32 in_debug_files, reserved;
+};
+
+/* Its answer: this, the places, the similar names, each with a NUL. */
+struct places_answer {
+	s32 err;
+	u32 nr, near_len;
+	u32 is_program, has_exports, reserved;
+	u64 code_start, code_end;
+};
+
+/* The next of several texts that each end in a NUL; NULL if there is none. Moves *at behind it. */
+const char *places_next_text(const char **at, const char *end);
+
+/* The worker's part: WORKER_PLACES. It is in places_task.c. */
 int places_task(struct worker_io *io, const int *fds, const void *params, size_t len);

@@ -15,7 +15,7 @@ enum parser_task {
 	WORKER_HEADERS,      /* build id and segments of a file: sym/parse_symbols.h */
 	WORKER_SYMBOLS,      /* functions of a file: sym/parse_symbols.h */
 	WORKER_PLACES,       /* where probes go in a file: sym/places.h */
-	WORKER_DEPENDENCIES, /* a variable of libjvm: jvm/attach/code_dependencies.h */
+	WORKER_DEPENDENCIES, /* a variable of libjvm: jvm/process/code_dependencies.h */
 	WORKER_MOVED_TEXT,   /* memory compared with a file: capture/unwind/moved_text.h */
 	PARSER_TASKS,
 };

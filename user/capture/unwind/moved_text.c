@@ -19,32 +19,11 @@
 #include "proc/mem.h"
 #include "proc/target_file.h"
 
-/*
- * All of the memory is compared up to 1 MB, and otherwise places at equal distances: at least one
- * in each page of 64 MB.
- */
-#define PLACES_MAX   16384
-#define PLACE_BYTES  64
-#define PLACES_LEAST 4          /* of these must be more than padding */
 #define SUSPECTS_MAX 16         /* of a process; a runtime may have thousands of mappings */
 #define LOOK_NS      NS_PER_SEC /* between two looks at all mappings of a process, at first */
 #define LOOK_MAX_NS  (64 * NS_PER_SEC) /* after looks that found nothing */
 #define MAPPINGS_MAX 8192              /* of a process that is looked at: it may have any number */
 #define NEAR_MAX     64                /* mappings between the memory and its file */
-#define PAGE         4096ull
-#define BREAKPOINT   0xcc /* of x86, in text that others debug */
-
-/* The question to a worker: whether [start, end) holds text of the file. The bytes are in a memfd.
- */
-struct question {
-	u64 start, end;
-	u64 near_start, near_off; /* a mapping of the file beside it */
-};
-
-/* Its answer: the part that does. */
-struct answer {
-	u64 start, end, file_off;
-};
 
 /* Anonymous memory with code, beside a file. */
 struct suspect {
@@ -52,7 +31,7 @@ struct suspect {
 	struct work *work;   /* compares its bytes with the file's; NULL: nothing is running */
 	struct mapping file; /* the mapping of a file beside it; this struct owns the path */
 	bool is_copy;
-	struct answer text;
+	struct text_answer text;
 };
 
 struct watched {
@@ -143,23 +122,11 @@ static struct suspect *find_suspect(const struct watched *w, const struct mappin
 	return NULL;
 }
 
-static u32 nr_places(const struct question *q)
-{
-	u64 nr = (q->end - q->start) / PLACE_BYTES;
-
-	return nr < PLACES_MAX ? (u32)nr : PLACES_MAX;
-}
-
-static u64 place_of(const struct question *q, u32 i)
-{
-	return q->start + (q->end - q->start) / nr_places(q) * i;
-}
-
 /* *fd gets a file with the bytes of all places. */
-static int read_places(struct process_id id, const struct question *q, int *fd)
+static int read_places(struct process_id id, const struct text_question *q, int *fd)
 {
-	u32 nr = nr_places(q);
-	auto_free u8 *bytes = xmalloc((size_t)nr * PLACE_BYTES);
+	u32 nr = text_nr_places(q);
+	auto_free u8 *bytes = xmalloc((size_t)nr * TEXT_PLACE_BYTES);
 	auto_free struct mem_request *reads = xcalloc(nr, sizeof(*reads));
 	struct mem *mem = NULL;
 	int err = mem_open(id, &mem);
@@ -167,8 +134,9 @@ static int read_places(struct process_id id, const struct question *q, int *fd)
 	if (err)
 		return err;
 	for (u32 i = 0; i < nr; i++)
-		reads[i] = (struct mem_request){ place_of(q, i), bytes + (size_t)i * PLACE_BYTES,
-						 PLACE_BYTES, false };
+		reads[i] = (struct mem_request){ text_place(q, i),
+						 bytes + (size_t)i * TEXT_PLACE_BYTES,
+						 TEXT_PLACE_BYTES, false };
 	int nr_read = mem_read_batch(mem, reads, nr);
 	mem_free(mem);
 	if (nr_read != (int)nr)
@@ -176,7 +144,7 @@ static int read_places(struct process_id id, const struct question *q, int *fd)
 	auto_close int copy = memfile_new("sysflame-text");
 	if (copy < 0)
 		return copy;
-	if (pwrite(copy, bytes, (size_t)nr * PLACE_BYTES, 0) != (ssize_t)nr * PLACE_BYTES)
+	if (pwrite(copy, bytes, (size_t)nr * TEXT_PLACE_BYTES, 0) != (ssize_t)nr * TEXT_PLACE_BYTES)
 		return -ENOMEM;
 	*fd = take_fd(copy);
 	return 0;
@@ -186,7 +154,7 @@ static int read_places(struct process_id id, const struct question *q, int *fd)
 static int ask(struct moved_texts *t, const struct process *p, const struct mapping *near,
 	       struct suspect *s)
 {
-	const struct question q = { s->start, s->end, near->start, near->file_off };
+	const struct text_question q = { s->start, s->end, near->start, near->file_off };
 	auto_close int fd = mapped_file_open(p->id.pid, near), bytes = -1;
 	struct stat st;
 
@@ -201,7 +169,7 @@ static int ask(struct moved_texts *t, const struct process *p, const struct mapp
 		.fds = { take_fd(fd), take_fd(bytes) },
 		.params = &q,
 		.len = sizeof(q),
-		.max = sizeof(struct answer),
+		.max = sizeof(struct text_answer),
 		.run = moved_text_task,
 	};
 	s->work = work_start(t->workers, &order);
@@ -319,94 +287,4 @@ int moved_texts_find(struct moved_texts *t, struct process *p)
 		put(p, *s);
 	vec_fini(&found);
 	return is_asked ? -EAGAIN : 0;
-}
-
-/* A place that is more than padding. */
-static bool is_telling(const u8 *bytes)
-{
-	for (u32 i = 1; i < PLACE_BYTES; i++)
-		if (bytes[i] != bytes[0])
-			return true;
-	return false;
-}
-
-static bool is_same(const u8 *memory, const u8 *file)
-{
-	for (u32 i = 0; i < PLACE_BYTES; i++)
-		if (memory[i] != file[i] && memory[i] != BREAKPOINT)
-			return false;
-	return true;
-}
-
-/* `bytes`: the file with the bytes of all places. */
-static bool is_text(const struct elf *e, int bytes, const struct question *q,
-		    const struct answer *a)
-{
-	u32 nr = 0;
-
-	for (u32 i = 0; i < nr_places(q); i++) {
-		u8 memory[PLACE_BYTES], file[PLACE_BYTES];
-		u64 at = place_of(q, i);
-		if (at < a->start || at + PLACE_BYTES > a->end)
-			continue;
-		if (elf_read_at(e, a->file_off + (at - a->start), file, sizeof(file)))
-			continue; /* behind the end of the file */
-		if (pread(bytes, memory, sizeof(memory), (off_t)i * PLACE_BYTES) != PLACE_BYTES ||
-		    !is_same(memory, file))
-			return false;
-		nr += is_telling(file);
-	}
-	return nr >= PLACES_LEAST;
-}
-
-static u64 page_down(u64 at)
-{
-	return at & ~(PAGE - 1);
-}
-
-/* Where segment `text` lies, if the neighbour is a part of segment `near`. */
-static bool place_segment(const struct elf_segment *text, const struct elf_segment *near,
-			  const struct question *q, struct answer *out)
-{
-	u64 near_off = page_down(near->file_off), text_addr = page_down(text->vaddr);
-	u64 text_end = page_down(text->vaddr + text->filesz + PAGE - 1);
-
-	if (q->near_off < near_off || q->near_off >= near->file_off + near->filesz)
-		return false;
-	u64 bias = q->near_start - page_down(near->vaddr) - (q->near_off - near_off);
-	u64 from = text_addr + bias, to = text_end + bias;
-	out->start = q->start > from ? q->start : from;
-	out->end = q->end < to ? q->end : to;
-	out->file_off = page_down(text->file_off) + (out->start - from);
-	return from < to && out->start < out->end;
-}
-
-static bool is_code(const struct elf_segment *s)
-{
-	return s->type == PT_LOAD && s->flags & PF_X;
-}
-
-int moved_text_task(struct worker_io *io, const int *fds, const void *params, size_t len)
-{
-	auto_elf struct elf *e = NULL;
-	struct question q;
-	size_t nr;
-
-	if (len != sizeof(q))
-		return -EINVAL;
-	memcpy(&q, params, len);
-	if (q.start >= q.end || q.end - q.start < PAGE)
-		return -EINVAL;
-	int err = elf_open_fd(fds[0], &e);
-	if (err)
-		return err;
-	const struct elf_segment *all = elf_segments(e, &nr);
-	for (size_t i = 0; i < nr; i++)
-		for (size_t k = 0; k < nr && is_code(&all[i]); k++) {
-			struct answer a;
-			if (all[k].type == PT_LOAD && place_segment(&all[i], &all[k], &q, &a) &&
-			    is_text(e, fds[1], &q, &a))
-				return worker_put(io, &a, sizeof(a));
-		}
-	return -ENOENT;
 }

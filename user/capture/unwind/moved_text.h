@@ -27,5 +27,28 @@ int moved_texts_find(struct moved_texts *t, struct process *p);
 /* Forgets a process whose program or life has ended. */
 void moved_texts_forget(struct moved_texts *t, struct process_id id);
 
-/* The worker's part: WORKER_MOVED_TEXT. */
+/*
+ * All of the memory is compared up to 1 MB, and otherwise places at equal distances: at least one
+ * in each page of 64 MB.
+ */
+#define TEXT_PLACES_MAX  16384
+#define TEXT_PLACE_BYTES 64
+
+/* The question to a worker: whether [start, end) holds text of the file. The bytes are in a memfd.
+ */
+struct text_question {
+	u64 start, end;
+	u64 near_start, near_off; /* a mapping of the file beside it */
+};
+
+/* Its answer: the part that does. */
+struct text_answer {
+	u64 start, end, file_off;
+};
+
+/* The places of a question, and where one of them begins. */
+u32 text_nr_places(const struct text_question *q);
+u64 text_place(const struct text_question *q, u32 i);
+
+/* The worker's part: WORKER_MOVED_TEXT. It is in moved_text_task.c. */
 int moved_text_task(struct worker_io *io, const int *fds, const void *params, size_t len);

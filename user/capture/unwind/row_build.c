@@ -7,23 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SEGMENTS_MAX 64
-
-/* What the recorder asks. */
-struct request {
-	u8 key[SIPHASH_KEY_LEN];
-	u32 may_identify; /* the answer may be the id instead of the rows */
-};
-
-/* The answer: this head, the segments, the rows. */
-struct answer {
-	u32 is_identified; /* only `id` is valid */
-	u32 nr_segments;
-	struct rowcache_id id;
-	u64 base;
-	u32 nr, nr_fdes, nr_unsupported, nr_malformed, nr_unknown_ops, reserved;
-};
-
 struct row_build {
 	struct workers *workers;
 	struct rowcache *cache;
@@ -35,76 +18,10 @@ struct row_build {
 	struct rowcache_id id;
 };
 
-static int put_segments(struct worker_io *io, const struct elf *e, u32 nr)
-{
-	size_t all;
-	const struct elf_segment *segments = elf_segments(e, &all);
-	int err = 0;
-
-	for (size_t i = 0; !err && nr && i < all; i++) {
-		if (segments[i].type != PT_LOAD)
-			continue;
-		err = worker_put(io, &segments[i], sizeof(segments[i]));
-		nr--;
-	}
-	return err;
-}
-
-static u32 nr_loads(const struct elf *e)
-{
-	size_t all;
-	const struct elf_segment *segments = elf_segments(e, &all);
-	u32 nr = 0;
-
-	for (size_t i = 0; i < all && nr < SEGMENTS_MAX; i++)
-		nr += segments[i].type == PT_LOAD;
-	return nr;
-}
-
-static int put_rows(struct worker_io *io, const struct elf *e, const struct cfi_input *input)
-{
-	auto_rows struct rows rows = { 0 };
-	int err = rows_compile(input, &rows);
-	const struct answer answer = {
-		.nr_segments = nr_loads(e),
-		.base = rows.base,
-		.nr = rows.nr,
-		.nr_fdes = rows.nr_fdes,
-		.nr_unsupported = rows.nr_unsupported,
-		.nr_malformed = rows.nr_malformed,
-		.nr_unknown_ops = rows.nr_unknown_ops,
-	};
-
-	return err ? err
-		   : worker_put(io, &answer, sizeof(answer))
-			     ?: put_segments(io, e, answer.nr_segments)
-			     ?: worker_put(io, rows.at, rows.nr * sizeof(rows.at[0]));
-}
-
-int row_build_task(struct worker_io *io, const int *fds, const void *params, size_t len)
-{
-	auto_cfi_input struct cfi_input input = { 0 };
-	auto_elf struct elf *e = NULL;
-	struct answer id = { .is_identified = 1 };
-	struct request request;
-
-	if (len != sizeof(request))
-		return -EINVAL;
-	memcpy(&request, params, len);
-	int err = elf_open_fd(fds[0], &e) ?: cfi_input_of_file(e, &input);
-	if (err)
-		return err;
-	if (!request.may_identify || !rowcache_is_worth(&input))
-		return put_rows(io, e, &input);
-	id.nr_segments = nr_loads(e);
-	rowcache_identify(request.key, e, &input, &id.id);
-	return worker_put(io, &id, sizeof(id)) ?: put_segments(io, e, id.nr_segments);
-}
-
 static void ask(struct row_build *b)
 {
-	struct request request = { .may_identify = b->may_identify && !b->is_identified };
-	size_t max = sizeof(struct answer) + SEGMENTS_MAX * sizeof(struct elf_segment) +
+	struct row_request request = { .may_identify = b->may_identify && !b->is_identified };
+	size_t max = sizeof(struct row_answer) + ROW_SEGMENTS_MAX * sizeof(struct elf_segment) +
 		     (size_t)b->nr_max * sizeof(struct unwind_row);
 
 	if (request.may_identify)
@@ -137,12 +54,12 @@ struct row_build *row_build_start(struct workers *workers, struct rowcache *cach
 }
 
 /* The answer's segments; *left counts the bytes after them. */
-static int take_segments(const struct answer *a, const u8 *bytes, size_t *left,
+static int take_segments(const struct row_answer *a, const u8 *bytes, size_t *left,
 			 struct built_rows *out)
 {
 	size_t len = a->nr_segments * sizeof(out->segments[0]);
 
-	if (a->nr_segments > SEGMENTS_MAX || len > *left)
+	if (a->nr_segments > ROW_SEGMENTS_MAX || len > *left)
 		return -EBADMSG;
 	out->segments = xmemdup(bytes, len);
 	out->nr_segments = a->nr_segments;
@@ -151,7 +68,7 @@ static int take_segments(const struct answer *a, const u8 *bytes, size_t *left,
 }
 
 /* The rows stay in the memory of the answer, which they take over: they may be many. */
-static int take_rows(const struct answer *a, u8 **bytes, size_t at, size_t left,
+static int take_rows(const struct row_answer *a, u8 **bytes, size_t at, size_t left,
 		     struct built_rows *out)
 {
 	if (a->nr > ROWS_MAX || left != a->nr * sizeof(struct unwind_row))
@@ -169,7 +86,7 @@ static int take_rows(const struct answer *a, u8 **bytes, size_t at, size_t left,
 	return rows_are_valid(out->rows.at, out->rows.nr) ? 0 : -EBADMSG;
 }
 
-static int take_head(const u8 *bytes, size_t len, struct answer *a, size_t *left,
+static int take_head(const u8 *bytes, size_t len, struct row_answer *a, size_t *left,
 		     struct built_rows *out)
 {
 	if (len < sizeof(*a))
@@ -181,7 +98,7 @@ static int take_head(const u8 *bytes, size_t len, struct answer *a, size_t *left
 
 int built_rows_decode(u8 **bytes, size_t len, struct built_rows *out)
 {
-	struct answer a;
+	struct row_answer a;
 	size_t left;
 	int err = take_head(*bytes, len, &a, &left, out);
 
@@ -191,7 +108,7 @@ int built_rows_decode(u8 **bytes, size_t len, struct built_rows *out)
 /* 1: the answer identifies rows that the cache does not hold. */
 static int take_answer(struct row_build *b, u8 **bytes, size_t len, struct built_rows *out)
 {
-	struct answer a;
+	struct row_answer a;
 	size_t left;
 
 	if (b->is_identified || !b->may_identify)

@@ -40,5 +40,22 @@ void row_build_free(struct row_build *b);
  */
 int built_rows_decode(u8 **bytes, size_t len, struct built_rows *out);
 
-/* The worker's part: WORKER_ROWS. */
+#define ROW_SEGMENTS_MAX 64
+
+/* What the recorder asks a worker. */
+struct row_request {
+	u8 key[SIPHASH_KEY_LEN];
+	u32 may_identify; /* the answer may be the id instead of the rows */
+};
+
+/* The answer: this head, the segments, the rows. */
+struct row_answer {
+	u32 is_identified; /* only `id` is valid */
+	u32 nr_segments;
+	struct rowcache_id id;
+	u64 base;
+	u32 nr, nr_fdes, nr_unsupported, nr_malformed, nr_unknown_ops, reserved;
+};
+
+/* The worker's part: WORKER_ROWS. It is in row_build_task.c. */
 int row_build_task(struct worker_io *io, const int *fds, const void *params, size_t len);

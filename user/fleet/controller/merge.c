@@ -247,7 +247,7 @@ static bool is_text(const char *wanted, const char *text)
 	return !*wanted || !strcmp(wanted, text ?: "");
 }
 
-/* A labels_keep_fn: as a node filters by the selector (user/web/jobs/tasks.c). */
+/* A labels_keep_fn: as a node filters by the selector (user/web/jobs/jobs_task.c). */
 static bool is_wanted(const struct labels *l, const void *ctx)
 {
 	const char(*wanted)[128] = ctx;

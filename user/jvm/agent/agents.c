@@ -17,9 +17,9 @@
 #include "jvm/agent/entry_state.h"
 #include "jvm/agent/turns.h"
 #include "jvm/attach/agent_file.h"
-#include "jvm/attach/code_dependencies.h"
 #include "jvm/attach/job.h"
 #include "jvm/attach/readiness.h"
+#include "jvm/process/code_dependencies.h"
 #include "proc/status.h"
 
 #define DROPS_CODE                                                                               \

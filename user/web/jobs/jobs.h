@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Work on profiles, done by workers: the web process never parses a profile (worker/workers.h).
- * Each kind of work is a function in web/jobs/tasks.c that runs in a worker without rights.
+ * Each kind of work is a function in web/jobs/jobs_task.c that runs in a worker without rights.
  */
 #pragma once
 

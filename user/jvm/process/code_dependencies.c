@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looks up where a JVM keeps whether it knows all dependencies of its compiled code. */
-#include "jvm/attach/code_dependencies.h"
+#include "jvm/process/code_dependencies.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,49 +11,11 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "elf/debugfile.h"
-#include "elf/functions.h"
 #include "proc/target_file.h"
 
 /* A JVM has some thousand mappings. A hostile process must not delay others. */
 #define MAPPINGS_MOST (8u << 20) /* bytes */
 #define BLOCKED_NS    (50 * NS_PER_MS)
-
-/* The same in JDK 8 to 28: a static member of a class. */
-#define VARIABLE "_ZN11JvmtiExport30_all_dependencies_are_recordedE"
-
-static int ask_for_debug_file(enum debug_place place, const char *path, void *io)
-{
-	return worker_open(io, place, path);
-}
-
-/* The symbols of a stripped file have the addresses of that file. */
-static int find_stripped(struct worker_io *io, const struct elf *e, const char *path, u64 *vaddr)
-{
-	const struct debug_places in = { path, ask_for_debug_file, io };
-	auto_elf struct elf *separate = NULL;
-
-	auto_close int fd = debugfile_find(e, &in);
-	if (fd < 0)
-		return -ENOENT;
-	int err = elf_open_fd(fd, &separate);
-	return err ? err : symbol_table_find_variable(separate, VARIABLE, vaddr);
-}
-
-int code_dependencies_task(struct worker_io *io, const int *fds, const void *params, size_t len)
-{
-	auto_elf struct elf *e = NULL;
-	u64 vaddr = 0;
-
-	if (!len || ((const char *)params)[len - 1])
-		return -EINVAL;
-	int err = elf_open_fd(fds[0], &e);
-	if (err)
-		return err;
-	err = symbol_table_find_variable(e, VARIABLE, &vaddr);
-	if (err == -ENOENT)
-		err = find_stripped(io, e, params, &vaddr);
-	return err ? err : worker_put(io, &vaddr, sizeof(vaddr));
-}
 
 static int open_mapped(pid_t pid, u64 libjvm, struct str *path)
 {
