@@ -147,11 +147,12 @@ $(O)/libjvmmap.so: $(agent_objs)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(AGENT_FLAGS) $(AGENT_LINK) $^ -o $@
 
-lint:
+lint: $(user_objs) $(agent_objs)
 	$(Q)tests/lint/format --dry-run -Werror $(sources)
 	$(Q)tests/lint/layers $(filter user/%,$(sources))
-	$(Q)tests/lint/circles $(filter user/%.c,$(sources))
-	$(Q)tests/lint/circles $(filter jvmmap/%.c,$(sources))
+	$(Q)tests/lint/circles $(user_srcs:%.c=$(O)/%.o)
+	$(Q)tests/lint/circles $(agent_objs)
+	$(Q)tests/lint/tasks $(filter %_task.o,$(user_objs))
 	$(Q)tests/lint/unused $(filter user/%,$(sources))
 	$(Q)tests/lint/shape $(filter-out vmlinux/%,$(sources)) $(filter %.js,$(assets) $(ui))
 	$(Q)tests/lint/headers $(filter-out vmlinux/%,$(sources))
