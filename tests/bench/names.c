@@ -6,7 +6,7 @@
 
 #include "base/time.h"
 #include "elf/symbols.h"
-#include "sym/demangle.h"
+#include "sym/files/demangle.h"
 #include "sym/kernel.h"
 
 #define ROUNDS   5

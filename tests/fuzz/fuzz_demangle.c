@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/types.h"
-#include "sym/demangle.h"
+#include "sym/files/demangle.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {

@@ -12,9 +12,9 @@
 #include "base/alloc.h"
 #include "capture/unwind/row_build.h"
 #include "jvm/process/code_dependencies.h"
-#include "sym/parse_symbols.h"
-#include "sym/perf_map.h"
-#include "sym/places.h"
+#include "sym/files/parse_symbols.h"
+#include "sym/files/perf_map.h"
+#include "sym/files/places.h"
 #include "worker/message.h"
 
 static void as_symbols(const u8 *data, size_t size)

@@ -9,7 +9,7 @@
 #include "capture/events/events.h"
 #include "capture/stacks/kernel_text.h"
 #include "elf/instruction.h"
-#include "sym/places.h"
+#include "sym/files/places.h"
 
 static const struct event_options options = { .freq_hz = 99, .offcpu_min_ns = 1000000 };
 

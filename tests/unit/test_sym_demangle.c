@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sym/demangle.h"
+#include "sym/files/demangle.h"
 
 static void assert_demangled(const char *symbol, const char *want)
 {

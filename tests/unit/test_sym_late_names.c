@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "sym/late_names.h"
+#include "sym/files/late_names.h"
 
 /* Two functions of 64 bytes, and 64 bytes of code behind each. */
 static const char source[] = "\t.text\n\t.skip 256, 0x90\n"

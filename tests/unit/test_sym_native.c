@@ -26,7 +26,7 @@
 #include "base/auto.h"
 #include "elf/debugfile.h"
 #include "proc/target_file.h"
-#include "sym/native.h"
+#include "sym/files/native.h"
 
 #define BUDGET (32u << 20)
 

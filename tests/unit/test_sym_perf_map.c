@@ -13,7 +13,7 @@
 
 #include "base/auto.h"
 #include "proc/status.h"
-#include "sym/perf_map.h"
+#include "sym/files/perf_map.h"
 
 static struct perf_map *parse(const char *text)
 {

@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "sym/places.h"
+#include "sym/files/places.h"
 
 #define SELF "/proc/self/exe"
 

@@ -12,7 +12,7 @@
 #include "capture/losses.h"
 #include "capture/recording_state.h"
 #include "proc/mem.h"
-#include "sym/generated_code.h"
+#include "sym/files/generated_code.h"
 
 #define INCOMPLETE_MAX 50 /* processes */
 

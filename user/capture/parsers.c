@@ -5,9 +5,9 @@
 #include "capture/unwind/moved_text.h"
 #include "capture/unwind/row_build.h"
 #include "jvm/process/code_dependencies.h"
-#include "sym/parse_symbols.h"
-#include "sym/perf_map.h"
-#include "sym/places.h"
+#include "sym/files/parse_symbols.h"
+#include "sym/files/perf_map.h"
+#include "sym/files/places.h"
 
 static const worker_fn tasks[PARSER_TASKS] = {
 	[WORKER_ROWS] = row_build_task,        [WORKER_PERF_MAP] = perf_map_task,

@@ -7,7 +7,7 @@
 
 #include "capture/recording_state.h"
 #include "proc/mem.h"
-#include "sym/generated_code.h"
+#include "sym/files/generated_code.h"
 
 static u64 nr_cut(const struct sample_counts *counts)
 {

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "elf/debugfile.h"
-#include "sym/late_names.h"
+#include "sym/files/late_names.h"
 
 #define MISSING_MAX 5 /* files of which the reason is printed */
 

@@ -7,7 +7,7 @@
 
 #include "base/opt.h"
 #include "profile/profile.h"
-#include "sym/debuginfod.h"
+#include "sym/files/debuginfod.h"
 #include "worker/workers.h"
 
 struct late_symbols {

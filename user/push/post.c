@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process that posts requests; with fleet/http/fetch.c and sym/debuginfod_client.c the only
- * user of libcurl. Part of push/sender.h.
+ * The process that posts requests; with fleet/http/fetch.c and sym/files/debuginfod_client.c the
+ * only user of libcurl. Part of push/sender.h.
  */
 #include <ctype.h>
 #include <curl/curl.h>

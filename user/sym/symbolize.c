@@ -18,10 +18,10 @@
 #include "profile/frames/java_form.h"
 #include "profile/frames/java_signature.h"
 #include "sym/agree.h"
+#include "sym/files/native.h"
 #include "sym/frame_cache.h"
 #include "sym/kernel.h"
 #include "sym/known_stacks.h"
-#include "sym/native.h"
 
 /* Stubs have no class. Wrappers of native methods have one: they are the called method. */
 static bool is_of_jvm(const struct frames *all, frame_id frame)

@@ -16,7 +16,7 @@
 #include "capture/probes/library.h"
 #include "capture/targets/targets.h"
 #include "proc/rights.h"
-#include "sym/places.h"
+#include "sym/files/places.h"
 
 #define UPROBE_PREFIX "uprobe:"
 #define USDT_PREFIX   "usdt:"

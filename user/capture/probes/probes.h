@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "capture/programs/detacher.h"
 #include "proc/process.h"
-#include "sym/places.h"
+#include "sym/files/places.h"
 
 struct bpf_link;
 struct probes;

@@ -11,7 +11,7 @@
 #include "capture/unwind/tables.h"
 #include "elf/debugfile.h"
 #include "proc/status.h"
-#include "sym/native.h"
+#include "sym/files/native.h"
 
 #define SYMBOL_BYTES (256u << 20) /* budget for symbol tables */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests to the HTTP API of daemons, and the process that makes them. With push/post.c and
- * sym/debuginfod_client.c the only user of libcurl.
+ * sym/files/debuginfod_client.c the only user of libcurl.
  */
 #include "fleet/http/fetch.h"
 

@@ -11,10 +11,10 @@
 /* The work of the recorder's workers (capture/parsers.h). */
 enum parser_task {
 	WORKER_ROWS,         /* unwind rows of a file: capture/unwind/row_build.h */
-	WORKER_PERF_MAP,     /* names of generated code: sym/perf_map.h */
-	WORKER_HEADERS,      /* build id and segments of a file: sym/parse_symbols.h */
-	WORKER_SYMBOLS,      /* functions of a file: sym/parse_symbols.h */
-	WORKER_PLACES,       /* where probes go in a file: sym/places.h */
+	WORKER_PERF_MAP,     /* names of generated code: sym/files/perf_map.h */
+	WORKER_HEADERS,      /* build id and segments of a file: sym/files/parse_symbols.h */
+	WORKER_SYMBOLS,      /* functions of a file: sym/files/parse_symbols.h */
+	WORKER_PLACES,       /* where probes go in a file: sym/files/places.h */
 	WORKER_DEPENDENCIES, /* a variable of libjvm: jvm/process/code_dependencies.h */
 	WORKER_MOVED_TEXT,   /* memory compared with a file: capture/unwind/moved_text.h */
 	PARSER_TASKS,

@@ -13,7 +13,7 @@
 
 #include "base/str.h"
 #include "profile/unnamed.h"
-#include "sym/debuginfod.h"
+#include "sym/files/debuginfod.h"
 #include "worker/workers.h"
 
 struct late_sources {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of native code: the module of an address, and the cache of modules' tables. */
-#include "sym/native.h"
+#include "sym/files/native.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +18,8 @@
 #include "elf/debugfile.h"
 #include "elf/symbols.h"
 #include "proc/target_file.h"
-#include "sym/demangle.h"
-#include "sym/parse_symbols.h"
+#include "sym/files/demangle.h"
+#include "sym/files/parse_symbols.h"
 
 /*
  * A place takes some 200 bytes, a file up to 3 KB. Beyond the limit all of them are dropped and

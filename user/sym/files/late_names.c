@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names functions of a profile by debug files that are found after the recording. */
-#include "sym/late_names.h"
+#include "sym/files/late_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include "base/dict.h"
 #include "base/time.h"
 #include "elf/debugfile.h"
-#include "sym/demangle.h"
-#include "sym/parse_symbols.h"
+#include "sym/files/demangle.h"
+#include "sym/files/parse_symbols.h"
 
 #define TABLE_BYTES (60u << 20) /* of one file; below WORKER_RESULT_MAX */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses perf maps, in a worker. Part of sym/perf_map.h. */
+/* Parses perf maps, in a worker. Part of sym/files/perf_map.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "sym/perf_map.h"
+#include "sym/files/perf_map.h"
 
 #define FILE_MAX_BYTES (64u << 20)
 #define NAME_MAX_BYTES 4096

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes compilers' symbols readable: libiberty's demanglers, with limits and shorter results. */
-#include "sym/demangle.h"
+#include "sym/files/demangle.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>

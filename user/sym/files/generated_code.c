@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The perf maps of processes. */
-#include "sym/generated_code.h"
+#include "sym/files/generated_code.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "base/dict.h"
 #include "base/time.h"
-#include "sym/perf_map.h"
+#include "sym/files/perf_map.h"
 
 #define MAPS_MAX     256 /* processes, with or without a map */
 #define BUDGET_BYTES GENERATED_CODE_BYTES

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens perf maps, checks what workers read of them, and looks names up. */
-#include "sym/perf_map.h"
+#include "sym/files/perf_map.h"
 
 #include <errno.h>
 #include <stdio.h>

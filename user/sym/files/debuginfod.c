@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Orders debug files from debuginfod servers, takes them, and puts good ones into the cache. */
-#include "sym/debuginfod.h"
+#include "sym/files/debuginfod.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads files with native code, in a worker. Part of sym/parse_symbols.h. */
+/* Reads files with native code, in a worker. Part of sym/files/parse_symbols.h. */
 #include <errno.h>
 #include <string.h>
 
 #include "elf/debugfile.h"
-#include "sym/parse_symbols.h"
+#include "sym/files/parse_symbols.h"
 
 int parse_headers_task(struct worker_io *io, const int *fds, const void *params, size_t len)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of generated code of all processes, from their perf maps (sym/perf_map.h). Workers parse
- * the maps. All maps together have a budget; those of a user other than root get a quarter of it.
+ * Names of generated code of all processes, from their perf maps (sym/files/perf_map.h). Workers
+ * parse the maps. All maps together have a budget; those of a user other than root get a quarter of
+ * it.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The process that asks debuginfod servers; with push/post.c and fleet/http/fetch.c the only user
- * of libcurl. Part of sym/debuginfod.h.
+ * of libcurl. Part of sym/files/debuginfod.h.
  */
 #include <curl/curl.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "base/packet.h"
 #include "base/str.h"
 #include "proc/rights.h"
-#include "sym/debuginfod.h"
+#include "sym/files/debuginfod.h"
 
 #define CONNECT_S 5
 #define REDIRECTS 3

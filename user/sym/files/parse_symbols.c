@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks what workers read of files with native code. */
-#include "sym/parse_symbols.h"
+#include "sym/files/parse_symbols.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Searches the places for probes in a file, in a worker. Part of sym/places.h. */
+/* Searches the places for probes in a file, in a worker. Part of sym/files/places.h. */
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "elf/functions.h"
 #include "elf/instruction.h"
 #include "elf/usdt.h"
-#include "sym/places.h"
+#include "sym/files/places.h"
 
 _Static_assert(PLACES_MAX >= USDT_PLACES_MAX && PLACES_MAX >= PLACES_NAMES_MAX, "room for all");
 

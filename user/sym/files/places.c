@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asks workers for the places for probes in a file. */
-#include "sym/places.h"
+#include "sym/files/places.h"
 
 #include <elf.h>
 #include <errno.h>
