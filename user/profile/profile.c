@@ -9,7 +9,6 @@
 #include "base/auto.h"
 #include "base/dict.h"
 #include "base/str.h"
-#include "profile/sealing.h"
 
 #define NOTES_MAX 10000 /* more come only from a hostile file, and each lookup scans all */
 

@@ -21,7 +21,6 @@
 #include "profile/count.h"
 #include "profile/labels.h"
 #include "profile/profile.h"
-#include "profile/sealing.h"
 #include "profile/selection.h"
 #include "profile/slots.h"
 
