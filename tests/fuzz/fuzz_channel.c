@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "control/channel.h"
+#include "daemon/channel/channel.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 

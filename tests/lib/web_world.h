@@ -17,8 +17,8 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "control/channel.h"
-#include "control/handover.h"
+#include "daemon/channel/channel.h"
+#include "daemon/channel/handover.h"
 #include "web/web.h"
 
 #define OPERATOR   "operator-token-of-at-least-32-bytes-7"

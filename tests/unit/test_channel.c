@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "control/channel.h"
+#include "daemon/channel/channel.h"
 #include "test.h"
 
 static void make_pair(int pair[2])

@@ -16,11 +16,11 @@
 
 #include "base/auto.h"
 #include "base/time.h"
-#include "control/channel.h"
-#include "control/handover.h"
+#include "daemon/channel/channel.h"
+#include "daemon/channel/handover.h"
+#include "daemon/recorder/recorder.h"
 #include "export/read.h"
 #include "export/slices/slice_reader.h"
-#include "recorder/recorder.h"
 
 #define PATIENCE_NS (300 * NS_PER_SEC)
 

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "daemon/recorder/conf.h"
+#include "daemon/recorder/continuous.h"
+#include "daemon/recorder/governor.h"
 #include "jvm/process/words.h"
-#include "recorder/conf.h"
-#include "recorder/continuous.h"
-#include "recorder/governor.h"
 
 static void expect_fault(const char *text, const char *fault)
 {

@@ -86,7 +86,7 @@ static u64 fake_cpu_ns(const struct node *n)
 #define recording_take_cut         fake_take_cut
 #define recording_progress(r, out) fake_progress(r, out) /* and of a struct */
 #define node_cpu_ns                fake_cpu_ns
-#include "recorder/continuous.c"
+#include "daemon/recorder/continuous.c"
 
 static struct continuous *begin(void)
 {

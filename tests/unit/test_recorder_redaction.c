@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "recorder/redaction.h"
+#include "daemon/recorder/redaction.h"
 
 static struct redaction *with(const char *patterns)
 {

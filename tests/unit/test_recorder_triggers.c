@@ -10,9 +10,9 @@
 
 #include "base/auto.h"
 #include "base/time.h"
-#include "recorder/conf.h"
-#include "recorder/trigger_value.h"
-#include "recorder/triggers.h"
+#include "daemon/recorder/conf.h"
+#include "daemon/recorder/trigger_value.h"
+#include "daemon/recorder/triggers.h"
 
 static void a_rule_has_defaults_for_what_it_does_not_say(void **state)
 {

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "cmd/cmd.h"
-#include "daemon/home.h"
+#include "daemon/supervisor/home.h"
 #include "web/http/auth.h"
 
 /* A browser does not open a unix socket: whoever forwards it needs the parts. */

@@ -23,7 +23,7 @@
 #include "cmd/cmd.h"
 #include "cmd/profile_file.h"
 #include "cmd/top_screen.h"
-#include "daemon/home.h"
+#include "daemon/supervisor/home.h"
 #include "proc/status.h"
 #include "profile/names.h"
 #include "top/view.h"

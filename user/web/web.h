@@ -36,9 +36,9 @@ int web_start_workers(struct web_options *o);
 /*
  * Serves until SIGTERM, or until the supervisor closes its end. Returns an exit status.
  *
- * The supervisor sends one byte with a descriptor: the channel (control/channel.h) to a recorder
- * that has just started, or that is asked again (handover_ask). An earlier channel is over then.
- * Recordings that ran there are kept as STORED_PARTIAL. At SIGHUP it sends another certificate
- * (handover_send_tls); connections that exist keep the earlier one.
+ * The supervisor sends one byte with a descriptor: the channel (daemon/channel/channel.h) to a
+ * recorder that has just started, or that is asked again (handover_ask). An earlier channel is over
+ * then. Recordings that ran there are kept as STORED_PARTIAL. At SIGHUP it sends another
+ * certificate (handover_send_tls); connections that exist keep the earlier one.
  */
 int web_run(const struct web_options *o);

@@ -20,7 +20,7 @@
 #include "base/time.h"
 #include "base/types.h"
 #include "base/vec.h"
-#include "control/protocol.h"
+#include "daemon/channel/protocol.h"
 #include "fleet/node/node_agent.h"
 #include "fleet/wire/entry.h"
 #include "fleet/wire/link.h"

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "base/vec.h"
-#include "control/protocol.h"
+#include "daemon/channel/protocol.h"
 
 #define ALERTS_RUN    3   /* of one notification */
 #define ALERTS_QUOTA  20  /* recordings in 24 h */

@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "control/channel.h"
+#include "daemon/channel/channel.h"
 
 #define EVENTS_MAX       4096
 #define JVMS_MAX         16384

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/vec.h"
-#include "control/reports.h"
+#include "daemon/channel/reports.h"
 
 /* A reading of all JVMs. */
 struct reading {

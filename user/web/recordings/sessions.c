@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "control/channel.h"
+#include "daemon/channel/channel.h"
 #include "web/recordings/service.h"
 
 #define ANSWER_NS   (30 * NS_PER_SEC) /* the recorder answers before, or is restarted */

@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 #include "base/vec.h"
-#include "control/protocol.h"
+#include "daemon/channel/protocol.h"
 #include "web/jobs/queue.h"
 
 struct service;

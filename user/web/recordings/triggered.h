@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "base/vec.h"
-#include "control/protocol.h"
+#include "daemon/channel/protocol.h"
 
 struct service;
 

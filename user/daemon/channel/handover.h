@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The supervisor gives recorder and web process the two ends of a channel
+ * (daemon/channel/channel.h) at the start, and again when one of them was started anew or asks for
+ * it.
+ */
+#pragma once
+
+#include "base/types.h"
+
+/* A pair of ends, neither of which blocks. */
+int handover_pair(int ends[2]);
+
+/* Sends one end over `sock`; closes ours. Negative errno. */
+int handover_send(int sock, int end);
+
+/*
+ * Sends the web process another certificate and its key: PEM texts, in a file of memory that only
+ * this and the receiver see.
+ */
+int handover_send_tls(int sock, const char *cert, const char *key);
+
+enum handover {
+	HANDOVER_CHANNEL,
+	HANDOVER_TLS, /* a file: the certificate, a NUL, the key, a NUL */
+};
+
+/*
+ * Receives an end without waiting, or what `*kind` says. Without `kind`, other things are dropped.
+ * Returns the descriptor, -EAGAIN if none has arrived, -EPIPE if the supervisor is gone.
+ */
+int handover_receive(int sock, enum handover *kind);
+
+/* Asks the supervisor for another channel. For the side that closed one: the other must not ask. */
+void handover_ask(int sock);
+
+/* Whether the process at the other end of `sock` has asked since the last call. Does not wait. */
+bool handover_is_asked(int sock);
