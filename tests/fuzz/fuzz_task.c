@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "capture/parsers.h"
-#include "worker/message.h"
+#include "sandbox/message.h"
 
 #define RESULT_MAX   (1u << 20)
 #define MESSAGES_MAX 8

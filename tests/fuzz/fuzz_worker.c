@@ -12,10 +12,10 @@
 #include "base/alloc.h"
 #include "capture/unwind/row_build.h"
 #include "jvm/process/code_dependencies.h"
+#include "sandbox/message.h"
 #include "sym/files/parse_symbols.h"
 #include "sym/files/perf_map.h"
 #include "sym/files/places.h"
-#include "worker/message.h"
 
 static void as_symbols(const u8 *data, size_t size)
 {

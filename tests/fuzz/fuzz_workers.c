@@ -13,8 +13,8 @@
 
 #include "base/alloc.h"
 #include "base/time.h"
-#include "worker/message.h"
-#include "worker/workers.h"
+#include "sandbox/message.h"
+#include "sandbox/workers.h"
 
 /* A message of a worker that was taken over; `text` follows. */
 struct lie {

@@ -16,7 +16,7 @@
 #include "jvm/attach/injector.h"
 #include "jvm/attach/job.h"
 #include "jvm/attach/loaded_agent.h"
-#include "worker/message.h"
+#include "sandbox/message.h"
 
 static enum attach_verdict verdict(const char *reply, struct str *text)
 {

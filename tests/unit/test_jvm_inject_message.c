@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "jvm/attach/helper.h"
 #include "jvm/attach/inject.h"
-#include "worker/message.h"
+#include "sandbox/message.h"
 
 #define DELIVERED "/tmp/.jvmmap-0123456789abcdef0123456789abcdef.so"
 

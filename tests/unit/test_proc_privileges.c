@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 
 static u64 set(int a, int b)
 {

@@ -18,8 +18,8 @@
 #include "base/auto.h"
 #include "proc/container.h"
 #include "proc/open_request.h"
-#include "proc/rights.h"
 #include "proc/runtime.h"
+#include "sandbox/rights.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 

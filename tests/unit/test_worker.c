@@ -18,10 +18,10 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
-#include "worker/message.h"
-#include "worker/sandbox.h"
-#include "worker/workers.h"
-#include "worker/zygote.h"
+#include "sandbox/message.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/workers.h"
+#include "sandbox/zygote.h"
 
 #define PATIENCE (20 * NS_PER_SEC)
 

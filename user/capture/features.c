@@ -17,7 +17,7 @@
 #include "capture/programs/cpus.h"
 #include "capture/programs/node_programs.h"
 #include "capture/programs/programs.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 #include "sym/kernel.h"
 
 #define DEFAULT_HZ 99 /* of `record` */
@@ -192,7 +192,7 @@ static void check_perf(struct check *c)
 	       : has_cycles ? "by the CPU's clock; -e cycles by the processor's counter"
 			    : "by the CPU's clock; the machine shows no cycle counter",
 	       true, !err, remedy.at);
-	bool needs_admin = paranoid > 2; /* proc/rights.c */
+	bool needs_admin = paranoid > 2; /* sandbox/rights.c */
 	const char *wanted = needs_admin ? "CAP_SYS_ADMIN" : "CAP_PERFMON";
 	str_addf(&text, "%d; has no effect with %s", paranoid, wanted);
 	str_clear(&remedy);

@@ -7,8 +7,8 @@
 
 #include "base/types.h"
 #include "capture/programs/node_programs.h"
+#include "sandbox/workers.h"
 #include "sym/symbolize.h"
-#include "worker/workers.h"
 
 struct memory_limit {
 	u64 limit;        /* in bytes; 0: none that matters */

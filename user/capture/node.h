@@ -9,7 +9,7 @@
 
 #include "jvm/agent/agents.h"
 #include "proc/process.h"
-#include "worker/workers.h"
+#include "sandbox/workers.h"
 
 struct node;
 
@@ -26,7 +26,7 @@ struct node_options {
 	bool times_programs;       /* the run time of BPF programs is known without `measure`, also
 				      that of others */
 	bool keeps_output_rights;  /* the output needs rights over files of others
-				      (proc/rights.h) */
+				      (sandbox/rights.h) */
 	bool ends_without_helpers; /* the caller watches node_lost_helper and ends */
 	/* A JVM was ended by that signal. NULL: nobody wants to know. */
 	void (*jvm_killed)(struct process *p, u32 signal, void *ctx);

@@ -13,8 +13,8 @@
 #include "capture/unwind/unwinding.h"
 #include "proc/cgroup.h"
 #include "proc/container.h"
+#include "sandbox/workers.h"
 #include "sym/symbolize.h"
-#include "worker/workers.h"
 
 struct recording;
 

@@ -2,7 +2,7 @@
 /* The workers of the recorder, which parse the files of others. */
 #pragma once
 
-#include "worker/workers.h"
+#include "sandbox/workers.h"
 
 extern const struct worker_kind parsers;
 

@@ -12,7 +12,7 @@
 #include "capture/programs/kernel_types.h"
 #include "jvm/attach/helper.h"
 #include "proc/open_request.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 
 struct rights {
 	struct helper *helper; /* NULL: it did not start */

@@ -2,7 +2,7 @@
 /*
  * Limits the rights of the recorder before it begins: starts the attach helper, which keeps the
  * rights for attaching and for opening files as others, and drops all others that the recorder
- * does not need (proc/rights.h).
+ * does not need (sandbox/rights.h).
  */
 #pragma once
 

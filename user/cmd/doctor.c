@@ -23,7 +23,7 @@
 #include "jvm/agent/agents.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/jvm_support.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 
 /* JVMs with the same finding share a line of the output: a node may run a thousand JVMs. */
 struct jvm_group {

@@ -25,8 +25,8 @@
 #include "jvm/jvm_support.h"
 #include "jvm/perf_map_writer.h"
 #include "jvm/process/javaproc.h"
-#include "proc/rights.h"
 #include "proc/status.h"
+#include "sandbox/rights.h"
 
 #define MAIN_LEAST 24 /* characters of the main class that other columns make room for */
 

@@ -7,8 +7,8 @@
 
 #include "base/opt.h"
 #include "profile/profile.h"
+#include "sandbox/workers.h"
 #include "sym/files/debuginfod.h"
-#include "worker/workers.h"
 
 struct late_symbols {
 	/* As given. */

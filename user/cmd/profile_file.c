@@ -21,7 +21,7 @@
 #include "base/log.h"
 #include "cmd/progress_line.h"
 #include "export/read.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 
 /* Raw data of perf, which only perf itself can decode. */
 struct perf_script {

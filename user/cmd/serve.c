@@ -133,7 +133,7 @@ static int push_options_read(const struct push_options *o, const struct web_push
 }
 
 #define WEB_USER    "sysflame"
-#define WEB_UID     0x7fffff80u /* if it is missing; workers have lower ones (worker/sandbox.c) */
+#define WEB_UID     0x7fffff80u /* if it is missing; workers have lower ones (sandbox/sandbox.c) */
 #define PERCENT_PPM 10000
 #define DISK_MIN    (16u << 20)
 #define DAY_NS      (24 * 3600 * NS_PER_SEC)

@@ -24,8 +24,8 @@
 #include "jvm/attach/inject.h"
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/process/process_root.h"
-#include "proc/rights.h"
 #include "proc/status.h"
+#include "sandbox/rights.h"
 
 #define READ_MAX_NS (5 * NS_PER_SEC)
 

@@ -30,7 +30,7 @@
 #include "base/time.h"
 #include "base/vec.h"
 #include "proc/blocking.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 
 #define QUICK_NS (2 * NS_PER_MS)  /* a call that takes less is not examined */
 #define LOOK_NS  (10 * NS_PER_MS) /* between examinations of a slow call */

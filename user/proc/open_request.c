@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "base/time.h"
 #include "base/vec.h"
-#include "worker/message.h"
+#include "sandbox/message.h"
 
 #define PAUSE_NS     (2 * NS_PER_SEC) /* refusal after the first file that did not open */
 #define PAUSE_MAX_NS (64 * NS_PER_SEC)

@@ -14,7 +14,7 @@
 #include "proc/open_request.h"
 #include "proc/runtime.h"
 #include "proc/target_file.h"
-#include "worker/message.h"
+#include "sandbox/message.h"
 
 struct opener {
 	const char *root;

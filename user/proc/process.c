@@ -18,9 +18,9 @@
 #include "base/vec.h"
 #include "proc/blocking.h"
 #include "proc/mem.h"
-#include "proc/rights.h"
 #include "proc/status.h"
 #include "proc/target_file.h"
+#include "sandbox/rights.h"
 
 #define CONTAINER_HOLDS_NS (2 * NS_PER_SEC) /* after that the process may have been moved */
 #define LEFT_OUT_HOLDS_NS  (5 * NS_PER_SEC) /* to find no room takes as long as to find some */

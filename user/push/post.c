@@ -16,8 +16,8 @@
 #include "base/packet.h"
 #include "base/str.h"
 #include "export/interchange/pb.h"
-#include "proc/rights.h"
 #include "push/sender.h"
+#include "sandbox/rights.h"
 
 #include "push.pb-c.h"
 

@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "base/packet.h"
 #include "base/str.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 
 struct sender {
 	int sock;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages of workers. */
-#include "worker/message.h"
+#include "sandbox/message.h"
 
 #include <errno.h>
 #include <unistd.h>

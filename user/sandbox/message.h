@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sends and receives one message of worker/protocol.h. */
+/* Sends and receives one message of sandbox/protocol.h. */
 #pragma once
 
 #include <stddef.h>
 
-#include "worker/protocol.h"
+#include "sandbox/protocol.h"
 
 /* Sends the message with its descriptors. Negative errno; -EPIPE if the other end is gone. */
 int message_send(int sock, const struct worker_message *m, const int *fds, size_t nr);

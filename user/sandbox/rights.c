@@ -3,7 +3,7 @@
  * The rights of this process: its capabilities, and filters of system calls and files. And a
  * process with almost no rights, with the one that starts it again.
  */
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The worker's side of the protocol. */
-#include "worker/worker.h"
+#include "sandbox/worker.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "worker/message.h"
+#include "sandbox/message.h"
 
 struct worker_io {
 	int sock;       /* -1: the task runs in the recorder itself */

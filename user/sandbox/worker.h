@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "worker/protocol.h"
+#include "sandbox/protocol.h"
 
 /* The work of the recorder's workers (capture/parsers.h). */
 enum parser_task {

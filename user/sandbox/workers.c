@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers and the work that waits for them. */
-#include "worker/workers.h"
+#include "sandbox/workers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 #include "base/file.h"
 #include "base/time.h"
 #include "base/vec.h"
-#include "worker/message.h"
-#include "worker/zygote.h"
+#include "sandbox/message.h"
+#include "sandbox/zygote.h"
 
 #define SLOTS         WORKERS_FDS
 #define USER_SLOTS    1                /* a user other than root has at most so many */

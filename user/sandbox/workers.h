@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/types.h"
-#include "worker/worker.h"
+#include "sandbox/worker.h"
 
 struct workers;
 struct work;

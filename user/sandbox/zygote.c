@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forks workers. */
-#include "worker/zygote.h"
+#include "sandbox/zygote.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +19,8 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/time.h"
-#include "worker/message.h"
-#include "worker/sandbox.h"
+#include "sandbox/message.h"
+#include "sandbox/sandbox.h"
 
 #define ANSWER_MS  2000
 #define STARVED_MS 8000 /* more, as long as it waits for a CPU */

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "worker/worker.h"
+#include "sandbox/worker.h"
 
 struct zygote {
 	pid_t pid;

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "base/vec.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 
 #define MAX_SYMBOLS    4000000
 #define MAX_NAMES      (256u << 20)

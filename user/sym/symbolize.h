@@ -8,8 +8,8 @@
 #include "jvm/hotspot/jvm_registry.h"
 #include "proc/process.h"
 #include "profile/profile.h"
+#include "sandbox/workers.h"
 #include "sym/files/generated_code.h"
-#include "worker/workers.h"
 
 /* The kind of an entry on a stack, before it has a name. */
 enum raw_kind {

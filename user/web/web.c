@@ -19,7 +19,7 @@
 #include "base/types.h"
 #include "daemon/channel/channel.h"
 #include "daemon/channel/handover.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 #include "web/api/api.h"
 #include "web/fleet/fleet.h"
 #include "web/fleet/fleet_requests.h"

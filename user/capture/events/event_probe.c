@@ -15,7 +15,7 @@
 #include "capture/events/event_kind.h"
 #include "capture/probes/library.h"
 #include "capture/targets/targets.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 #include "sym/files/places.h"
 
 #define UPROBE_PREFIX "uprobe:"

@@ -12,7 +12,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 
 #define WANTED  65536 /* processes with agents, and probes by process, of a large node */
 #define PROGRAM 96    /* BPF programs and their maps, files that are open for a moment */

@@ -19,7 +19,7 @@
 #include "capture/programs/programs.h"
 #include "jvm/attach/readiness.h"
 #include "proc/mem.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 
 #include "node.skel.h" /* needs the types above */
 #include "remote.skel.h"

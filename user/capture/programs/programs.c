@@ -23,7 +23,7 @@
 #include "capture/programs/kernel_types.h"
 #include "capture/programs/load.h"
 #include "knobs.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 
 #include "recording.skel.h" /* needs the types above */
 

@@ -10,8 +10,8 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "jvm/hotspot/legibility.h"
-#include "proc/rights.h"
 #include "proc/status.h"
+#include "sandbox/rights.h"
 #include "stat.h"
 
 #define NR_CUTS (STAT_LAST_CUT - STAT_FIRST_CUT + 1)

@@ -7,7 +7,7 @@
 
 #include "abi.h"
 #include "proc/mapping.h"
-#include "worker/workers.h"
+#include "sandbox/workers.h"
 
 struct modules;
 struct module;

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "proc/process.h"
-#include "worker/workers.h"
+#include "sandbox/workers.h"
 
 struct moved_texts;
 

@@ -8,7 +8,7 @@
 
 #include "base/auto.h"
 #include "elf/rowcache.h"
-#include "worker/workers.h"
+#include "sandbox/workers.h"
 
 struct row_build;
 

@@ -11,7 +11,7 @@
 #include "hotspot_abi.h"
 #include "proc/mapping.h"
 #include "proc/status.h"
-#include "worker/workers.h"
+#include "sandbox/workers.h"
 
 struct tables;
 

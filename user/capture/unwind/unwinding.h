@@ -6,8 +6,8 @@
 #include "capture/unwind/tables.h"
 #include "jvm/hotspot/jvm_registry.h"
 #include "proc/process.h"
+#include "sandbox/workers.h"
 #include "stat.h"
-#include "worker/workers.h"
 
 struct unwinding;
 

@@ -23,7 +23,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/vec.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 
 /* A decimal id other than root's; 0 if the variable has none. */
 static u32 id_in(const char *variable)

@@ -2,7 +2,7 @@
 /*
  * The recorder process of the daemon: one node with all its recordings, asked for by the web
  * process over a channel. It has no network and no store, and keeps only the rights that recording
- * takes (proc/rights.h).
+ * takes (sandbox/rights.h).
  */
 #pragma once
 

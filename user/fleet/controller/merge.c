@@ -23,7 +23,7 @@
 #include "fleet/wire/selector.h"
 #include "profile/names.h"
 #include "profile/selection.h"
-#include "worker/worker.h"
+#include "sandbox/worker.h"
 
 #define CPU_NS       (300 * NS_PER_SEC)
 #define MEMORY_BYTES (2ull << 30)

@@ -15,7 +15,7 @@
 #include "fleet/wire/message.h"
 #include "fleet/wire/selector.h"
 #include "profile/profile.h"
-#include "worker/workers.h"
+#include "sandbox/workers.h"
 
 #define MERGE_RESULTS        4096               /* of one spool, at most */
 #define MERGE_STACKS         16000              /* of a service, in the end .. */

@@ -20,7 +20,7 @@
 #include "base/packet.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 
 #define GRACE_NS  (10 * NS_PER_SEC) /* beyond a request's own limit */
 #define CONNECT_S 10

@@ -24,7 +24,7 @@
 #include "fleet/wire/entry.h"
 #include "fleet/wire/link.h"
 #include "fleet/wire/policy.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 
 #define TESTED       "2.9"
 #define CONNECT_MS   5000
@@ -376,7 +376,7 @@ static void disconnected(natsConnection *nc, void *ctx)
 
 /*
  * The library gives a connection up once the server has refused the key twice. The key may be added
- * again, so this process ends and is started again (proc/rights.h).
+ * again, so this process ends and is started again (sandbox/rights.h).
  */
 static void closed(natsConnection *nc, void *ctx)
 {

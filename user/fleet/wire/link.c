@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "fleet/wire/bus.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 
 #define FLUSH_NS (2 * NS_PER_SEC)
 #define POLL_MS  100

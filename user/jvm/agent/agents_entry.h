@@ -9,7 +9,7 @@
 #include "jvm/agent/hook_requests.h"
 #include "jvm/attach/inject.h"
 #include "proc/status.h"
-#include "worker/workers.h"
+#include "sandbox/workers.h"
 
 #define AGENTS_TRIES_MAX 4
 

@@ -27,8 +27,8 @@
 #include "base/types.h"
 #include "jvm/attach/agent_file.h"
 #include "jvmmap/wire.h"
-#include "proc/rights.h"
 #include "proc/target_file.h"
+#include "sandbox/rights.h"
 
 #define PREFIX  ".jvmmap-"
 #define SUFFIX  ".so"

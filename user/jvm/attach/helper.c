@@ -20,9 +20,9 @@
 #include "jvm/attach/inject.h"
 #include "jvm/attach/injector.h"
 #include "proc/open_request.h"
-#include "proc/rights.h"
 #include "proc/target_file.h"
-#include "worker/message.h"
+#include "sandbox/message.h"
+#include "sandbox/rights.h"
 
 #define CHILDREN_MAX 128 /* 16 attaches, and those that clean up after others */
 #define OPENERS_MAX  32  /* beside these; all but one wait for a file system */

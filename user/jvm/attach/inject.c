@@ -22,7 +22,7 @@
 #include "jvm/attach/readiness.h"
 #include "jvm/process/memfds.h"
 #include "proc/mem.h"
-#include "worker/message.h"
+#include "sandbox/message.h"
 
 #define DYING_NS  NS_PER_SEC
 #define ENDING_MS 20

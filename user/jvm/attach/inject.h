@@ -11,7 +11,7 @@
 #include "jvm/attach/deliver.h"
 #include "jvmmap/wire.h"
 #include "proc/status.h"
-#include "worker/protocol.h"
+#include "sandbox/protocol.h"
 
 enum inject_command {
 	INJECT_START,   /* opens a session and passes its ring to us */
@@ -118,9 +118,9 @@ void inject_free(struct injection *i);
 char *inject_detach_all(const char *path, struct process_id id, bool *is_pending);
 
 /*
- * Orders and results of attaches as messages of worker/protocol.h, between the recorder, the attach
- * helper and its children. Each end checks every field of the other's: a child reads the memory of
- * a JVM, which may take it over.
+ * Orders and results of attaches as messages of sandbox/protocol.h, between the recorder, the
+ * attach helper and its children. Each end checks every field of the other's: a child reads the
+ * memory of a JVM, which may take it over.
  */
 #define INJECT_VERSION 3
 enum inject_message_kind {

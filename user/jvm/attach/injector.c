@@ -23,8 +23,8 @@
 #include "jvm/process/javaproc.h"
 #include "jvm/process/memfds.h"
 #include "proc/mem.h"
-#include "proc/rights.h"
-#include "worker/message.h"
+#include "sandbox/message.h"
+#include "sandbox/rights.h"
 
 #define REPLY_MS   6000 /* a replay of 20,000 methods takes 0.25 s */
 #define COLLECT_MS 12000

@@ -24,9 +24,9 @@
 #include "jvm/process/javaproc.h"
 #include "jvmmap/wire.h"
 #include "proc/cgroup.h"
-#include "proc/rights.h"
 #include "proc/status.h"
 #include "proc/target_file.h"
+#include "sandbox/rights.h"
 
 #define STATUS_MAX 65536
 

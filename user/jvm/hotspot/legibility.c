@@ -10,8 +10,8 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/time.h"
-#include "proc/rights.h"
 #include "proc/status.h"
+#include "sandbox/rights.h"
 
 #define LIMITATIONS_MAX 64
 #define STARTING_NS     (10 * NS_PER_SEC)

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "worker/workers.h"
+#include "sandbox/workers.h"
 
 /*
  * Lets a worker look the variable up in the file of the libjvm whose first byte process `pid` has

@@ -19,8 +19,8 @@
 #include "base/file.h"
 #include "base/time.h"
 #include "proc/blocking.h"
-#include "proc/rights.h"
 #include "proc/target_file.h"
+#include "sandbox/rights.h"
 
 /* Whether two files in /proc refer to the same namespace or folder. */
 static bool is_same(int dir_a, const char *a, int dir_b, const char *b)

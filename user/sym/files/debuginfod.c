@@ -19,7 +19,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "base/vec.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 
 #define OPEN_MAX 8 /* orders that the process has at a time */
 #define TICK_MS  200

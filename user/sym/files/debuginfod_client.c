@@ -16,7 +16,7 @@
 #include "base/auto.h"
 #include "base/packet.h"
 #include "base/str.h"
-#include "proc/rights.h"
+#include "sandbox/rights.h"
 #include "sym/files/debuginfod.h"
 
 #define CONNECT_S 5

@@ -8,7 +8,7 @@
 
 #include "proc/mapping.h"
 #include "proc/status.h"
-#include "worker/workers.h"
+#include "sandbox/workers.h"
 
 #define GENERATED_CODE_BYTES (64u << 20) /* of all maps */
 

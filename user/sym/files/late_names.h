@@ -13,8 +13,8 @@
 
 #include "base/str.h"
 #include "profile/unnamed.h"
+#include "sandbox/workers.h"
 #include "sym/files/debuginfod.h"
-#include "worker/workers.h"
 
 struct late_sources {
 	const char *const *folders; /* in this order */

@@ -14,7 +14,7 @@
 #include "base/types.h"
 #include "proc/mapping.h"
 #include "profile/unnamed.h"
-#include "worker/workers.h"
+#include "sandbox/workers.h"
 
 struct native;
 

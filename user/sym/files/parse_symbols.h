@@ -3,7 +3,7 @@
 #pragma once
 
 #include "elf/symbols.h"
-#include "worker/worker.h"
+#include "sandbox/worker.h"
 
 #define PARSED_SEGMENTS_MAX 64
 

@@ -8,7 +8,7 @@
 
 #include "base/types.h"
 #include "base/vec.h"
-#include "worker/worker.h"
+#include "sandbox/worker.h"
 
 struct perf_map_entry {
 	u64 start, end;

@@ -7,7 +7,7 @@
 
 #include "base/auto.h"
 #include "base/near.h"
-#include "worker/workers.h"
+#include "sandbox/workers.h"
 
 #define PLACES_NAMES_MAX 64
 #define PLACES_MAX       256 /* places of one USDT probe */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work on profiles, done by workers: the web process never parses a profile (worker/workers.h).
+ * Work on profiles, done by workers: the web process never parses a profile (sandbox/workers.h).
  * Each kind of work is a function in web/jobs/jobs_task.c that runs in a worker without rights.
  */
 #pragma once
 
 #include "base/str.h"
-#include "worker/workers.h"
+#include "sandbox/workers.h"
 
 /* The tasks of the web's workers. Inputs may be in any format that `report` reads. */
 enum web_task {

@@ -6,10 +6,10 @@
  */
 #pragma once
 
+#include "sandbox/worker.h"
 #include "store/store.h"
 #include "web/jobs/jobs.h"
 #include "web/jobs/payload.h"
-#include "worker/worker.h"
 
 struct queue;
 
