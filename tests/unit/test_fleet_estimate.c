@@ -373,6 +373,19 @@ static void scaling_keeps_totals_and_raw_counts(void **ctx)
 	profile_free(p);
 }
 
+static void the_largest_value_stays_as_it_is(void **state)
+{
+	double carry[SCALE_TYPES] = { 0 };
+	struct profile *p = profile_new();
+	u32 cpu = profile_add_type(p, "cpu", "samples");
+
+	profile_add(p, profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "a", "")),
+		    profile_intern_labels(p, &(struct labels){ 0 }), cpu, (1ull << 53) - 1);
+	profile_scale(p, 1, carry);
+	assert_int_equal(profile_total(p, 0), (1ull << 53) - 1);
+	profile_free(p);
+}
+
 /* Two draws of one fleet, the second with `more` in each node. */
 static void differences_are_found_and_their_intervals_hold(void **ctx)
 {
@@ -570,6 +583,7 @@ int main(void)
 		cmocka_unit_test(exactly_as_many_nodes_as_wanted_take_part),
 		cmocka_unit_test(a_wave_that_was_the_last_has_smaller_chances),
 		cmocka_unit_test(scaling_keeps_totals_and_raw_counts),
+		cmocka_unit_test(the_largest_value_stays_as_it_is),
 		cmocka_unit_test(differences_are_found_and_their_intervals_hold),
 		cmocka_unit_test(methods_of_two_groups_have_intervals_over_nodes),
 		cmocka_unit_test(the_largest_of_many_changes_may_be_chance),

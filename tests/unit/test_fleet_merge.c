@@ -179,6 +179,25 @@ static void an_estimate_beyond_the_limit_is_left_out(void **state)
 	end(&m);
 }
 
+/* The last merge of an estimate multiplies the sums of all nodes. */
+static void an_estimate_that_ends_beyond_the_limit_is_an_error(void **state)
+{
+	static const char text[] = "a 9007199254740991\n";
+
+	for (u32 i = 0; i < 2; i++) {
+		auto_str struct str bytes = { 0 }, why = { 0 };
+		struct merged m;
+		begin(&m);
+		m.order = (struct merge_order){ .reach = 1, .is_last = true, .factor = i ? 1 : 1.5 };
+		assert_int_equal(spool_add_merged(&m.spool, text, strlen(text), 1), 0);
+		struct work *work = merge_begin_spool(NULL, &m.spool, &m.order);
+		assert_int_equal(merge_result(work, &bytes, &why), i ? 0 : -EOVERFLOW);
+		work_free(work);
+		assert_true(i || strstr(why.at, "the estimate exceeds 2^53"));
+		end(&m);
+	}
+}
+
 /* The weights of a body count, whatever its container claims. */
 static void a_damaged_or_cut_result_is_left_out(void **state)
 {
@@ -482,6 +501,7 @@ int main(void)
 		cmocka_unit_test(a_result_that_its_cpus_cannot_give_is_left_out),
 		cmocka_unit_test(values_in_ns_are_bounded_by_the_time),
 		cmocka_unit_test(an_estimate_beyond_the_limit_is_left_out),
+		cmocka_unit_test(an_estimate_that_ends_beyond_the_limit_is_an_error),
 		cmocka_unit_test(a_damaged_or_cut_result_is_left_out),
 		cmocka_unit_test(a_result_without_wanted_samples_is_left_out),
 		cmocka_unit_test(a_hundred_thousand_lambdas_become_one_frame),

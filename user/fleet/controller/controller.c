@@ -603,7 +603,7 @@ static void step_merge(struct controller *c)
 	} else {
 		c->is_noted = true;
 		c->combine.order.is_last = true;
-		c->combine.order.factor = state.is_estimate ? coverage_factor(&state) : 1;
+		c->combine.order.factor = state.is_estimate ? coverage_factor(&state) : 0;
 		combine_step(&c->combine, true);
 	}
 }

@@ -293,7 +293,8 @@ static void plan(struct profile *p, u32 nr, struct scaled *all)
 static u64 scale(u64 value, double factor, double *carry)
 {
 	double exact = (double)value * factor + *carry;
-	u64 rounded = exact >= 0x1p63 ? 1ull << 63 : exact > 0.5 ? (u64)(exact + 0.5) : 0;
+	/* Adding 0.5 would round 2^53 - 1 up. */
+	u64 rounded = exact >= 0x1p63 ? 1ull << 63 : exact > 0.5 ? (u64)round(exact) : 0;
 
 	*carry = exact - (double)rounded;
 	return rounded;

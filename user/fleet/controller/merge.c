@@ -30,6 +30,7 @@
 #define RAW_BYTES    (16u << 20)
 #define KEPT_BYTES   (32 << 20) /* kept free by malloc: the next result needs about as much */
 #define CUT_NOTE     "cut-stacks"
+#define ESTIMATE_ROOM 16 /* nodes that fail, and small ones that were drawn, raise an estimate */
 #define PRUNE_NODES  500000 /* of the tree: from here on the lightest stacks go early */
 
 enum spool_kind {
@@ -172,14 +173,19 @@ static void marking_fini(struct marking *m)
 	vec_fini(&m->texts);
 }
 
-/* -EOVERFLOW if a sum would exceed what every format holds; nothing has changed then. */
+/*
+ * -EOVERFLOW if a sum would exceed what every format holds; nothing has changed then. Estimates are
+ * multiplied once more in the end.
+ */
 static int add_sums(struct merging *m, const struct profile *file)
 {
+	const struct merge_order *o = &m->params.order;
+	const u64 most = o->scales && !o->is_last ? VARINT_MAX / ESTIMATE_ROOM : VARINT_MAX;
 	u64 *sums = xcalloc(file->types.nr + 1, sizeof(sums[0]));
 	int err = 0;
 
 	vec_each(w, &file->weights) {
-		if (w->value > VARINT_MAX || sums[w->type] > VARINT_MAX - w->value)
+		if (w->value > most || sums[w->type] > most - w->value)
 			err = -EOVERFLOW;
 		else
 			sums[w->type] += w->value;
@@ -188,7 +194,7 @@ static int add_sums(struct merging *m, const struct profile *file)
 		u32 of = profile_find_type(m->p, file->types.at[t].name, file->types.at[t].unit);
 		while (m->sums.nr <= of)
 			vec_push(&m->sums, 0);
-		if (m->sums.at[of] > VARINT_MAX - sums[t])
+		if (m->sums.at[of] > most - sums[t])
 			err = -EOVERFLOW;
 	}
 	for (u32 t = 0; !err && t < file->types.nr; t++)
@@ -342,7 +348,8 @@ static int add_result(struct merging *m, const struct spooled *e, struct merge_t
 	return 0;
 }
 
-static void add_merged(struct merging *m, const struct spooled *e)
+/* The last merge has one partial result: without it nothing is left. */
+static int add_merged(struct merging *m, const struct spooled *e)
 {
 	auto_profile struct profile *file = profile_new();
 	int err = read_profile(e, file);
@@ -355,7 +362,7 @@ static void add_merged(struct merging *m, const struct spooled *e)
 	if (err) {
 		vec_push(&m->totals, lost);
 		m->nr_bad += e->head.weight_ppm;
-		return;
+		return m->params.order.is_last ? err : 0;
 	}
 	merge_stacks(m->p, file, NULL, NULL, NULL);
 	const struct note *cut =
@@ -364,6 +371,7 @@ static void add_merged(struct merging *m, const struct spooled *e)
 		profile_note(file, CUT_NOTE, cut->text,
 			     (u64)((double)cut->value * m->params.order.factor));
 	add_facts(m->p, file, true);
+	return 0;
 }
 
 static int add_entry(struct merging *m, const struct spooled *e)
@@ -382,8 +390,7 @@ static int add_entry(struct merging *m, const struct spooled *e)
 		m->nr_bad += err && err != -ENODATA;
 		return 0;
 	case SPOOL_MERGED:
-		add_merged(m, e);
-		return 0;
+		return add_merged(m, e);
 	case SPOOL_NOTE:
 		if (*e->first) {
 			profile_note(m->p, e->first, e->second, e->head.weight_ppm);
@@ -599,6 +606,8 @@ int merge_result(struct work *k, struct str *bytes, struct str *why)
 		str_add(why, "the merged profile is larger than 64 MiB");
 	else if (err == -ETIMEDOUT)
 		str_add(why, "merging took too long");
+	else if (err == -EOVERFLOW)
+		str_add(why, "the estimate exceeds 2^53, the largest number that all formats hold");
 	else if (err == -EPIPE)
 		str_add(why, "the process that merges has ended: it may lack memory");
 	else if (err != -EAGAIN)
