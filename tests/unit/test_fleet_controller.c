@@ -116,11 +116,16 @@ static void answer(struct world *w, const char *node, const char *zone, enum ver
 	bring(w, node, &m);
 }
 
+#define STEP_NS (100 * NS_PER_MS)
+
 static struct controller_state step(struct world *w, u64 after_ns)
 {
 	controller_step(w->c); /* it has heard them */
-	w->now_ns += after_ns;
-	controller_step(w->c);
+	for (u64 part_ns; after_ns; after_ns -= part_ns) {
+		part_ns = after_ns < STEP_NS ? after_ns : STEP_NS;
+		w->now_ns += part_ns;
+		controller_step(w->c);
+	}
 	return controller_view(w->c);
 }
 
@@ -235,6 +240,45 @@ static void the_census_ends_soon_after_the_last_node_that_was_seen_before(void *
 	auto_free char *silent = census_silent_text(s.census), *names = census_names(s.nodes);
 	assert_null(silent);
 	assert_string_equal(names, "n1\nn3\nn2\n");
+	end(&w);
+}
+
+/* Of thousands of nodes beside other programs. --wait says how long the last one may take. */
+static void the_first_answer_may_take_longer_than_the_last(void **state)
+{
+	struct controller_state s;
+	struct world w;
+
+	begin(&w, WANT_SLICES, "");
+	assert_int_equal(step(&w, 9 * NS_PER_SEC).phase, CONTROLLER_CENSUS);
+	answer(&w, "n1", "x", VERDICT_ACCEPT);
+	assert_int_equal(step(&w, 900 * NS_PER_MS).phase, CONTROLLER_CENSUS);
+	assert_int_equal(step(&w, 100 * NS_PER_MS).phase, CONTROLLER_RECORDS);
+	s = step(&w, 9 * NS_PER_SEC);
+	assert_int_equal(s.phase, CONTROLLER_RECORDS);
+	answer(&w, "n1", "x", VERDICT_ACCEPT);
+	s = step(&w, NS_PER_SEC);
+	assert_int_equal(gather_count(s.nodes, GATHER_WORKS), 1);
+	end(&w);
+	begin(&w, WANT_SLICES, "");
+	s = step(&w, 10 * NS_PER_SEC);
+	assert_string_equal(s.error, "no node answered");
+	end(&w);
+}
+
+/* Its own messages wait for it then. */
+static void time_in_which_the_controller_does_not_run_is_no_silence(void **state)
+{
+	struct world w;
+
+	begin(&w, WANT_SLICES, "");
+	answer(&w, "n1", "x", VERDICT_ACCEPT);
+	step(&w, NS_PER_MS);
+	w.now_ns += 60 * NS_PER_SEC;
+	controller_step(w.c);
+	assert_int_equal(controller_view(w.c).phase, CONTROLLER_CENSUS);
+	answer(&w, "n2", "x", VERDICT_ACCEPT);
+	assert_int_equal(step(&w, NS_PER_SEC).nr_matched, 2);
 	end(&w);
 }
 
@@ -720,6 +764,8 @@ int main(void)
 		cmocka_unit_test(a_node_that_the_census_lacks_is_stopped_and_does_not_count),
 		cmocka_unit_test(the_census_goes_on_while_answers_arrive),
 		cmocka_unit_test(the_census_ends_soon_after_the_last_node_that_was_seen_before),
+		cmocka_unit_test(the_first_answer_may_take_longer_than_the_last),
+		cmocka_unit_test(time_in_which_the_controller_does_not_run_is_no_silence),
 		cmocka_unit_test(late_answers_to_the_census_keep_the_request_waiting),
 		cmocka_unit_test(an_answer_after_the_census_is_named),
 		cmocka_unit_test(a_node_that_is_overdue_is_asked_again),

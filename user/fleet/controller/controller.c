@@ -25,6 +25,8 @@
 #include "fleet/wire/selector.h"
 
 #define SILENCE_NS    (500 * NS_PER_MS) /* those seen before have answered: there may be others */
+#define FIRST_NS      (10 * NS_PER_SEC) /* until the first answer: many nodes check one signature */
+#define STEP_NS       (250 * NS_PER_MS) /* of silence between two steps, at most */
 #define ALIVE_NS      (15 * NS_PER_SEC)
 #define REMIND_NS     (5 * NS_PER_SEC)
 #define SLICES_HZ_MAX 1000
@@ -82,7 +84,8 @@ struct controller {
 	struct gather_host gather_host;
 	bool has_nodes;       /* `census` and `nodes` are in use */
 	u64 now_ns, phase_ns; /* its begin */
-	u64 heard_ns, nr_heard, alive_ns;
+	u64 stepped_ns, silent_ns, nr_heard, alive_ns;
+	bool has_heard; /* in this phase */
 	struct choice choice;
 	u32 wave;
 	u64 wave_ms; /* its begin, since 1970 */
@@ -92,11 +95,23 @@ struct controller {
 	bool is_usage;
 };
 
+static struct gather *gather_of_phase(struct controller *c)
+{
+	return c->phase == CONTROLLER_CENSUS ? &c->census : &c->nodes;
+}
+
+static u64 count_heard(struct controller *c)
+{
+	return gather_of_phase(c)->nr_answers + c->nodes.pulls.nr_chunks;
+}
+
 static void enter(struct controller *c, enum controller_phase phase)
 {
 	c->phase = phase;
-	c->phase_ns = c->heard_ns = c->now_ns;
-	c->nr_heard = 0;
+	c->phase_ns = c->now_ns;
+	c->silent_ns = 0;
+	c->nr_heard = count_heard(c);
+	c->has_heard = false;
 }
 
 static u64 since(const struct controller *c)
@@ -265,7 +280,7 @@ static int init(struct controller *c, const struct controller_order *o,
 	c->order = *o;
 	c->host = host;
 	c->gather_host = (struct gather_host){ c, publish, stop_node, deliver };
-	c->now_ns = host->mono_ns(host->ctx);
+	c->now_ns = c->stepped_ns = host->mono_ns(host->ctx);
 	enter(c, CONTROLLER_CENSUS);
 	return combine_init(&c->combine, host->workers);
 }
@@ -445,13 +460,14 @@ static bool is_last_wave(const struct controller *c)
 /* Nobody has answered for so long as people want to wait. */
 static bool is_silent(const struct controller *c)
 {
-	return c->now_ns - c->heard_ns >= c->order.answers_ms * NS_PER_MS;
+	u64 most = c->order.answers_ms * NS_PER_MS;
+
+	return c->silent_ns >= (c->has_heard || most > FIRST_NS ? most : FIRST_NS);
 }
 
 static bool census_has_ended(const struct controller *c)
 {
-	return is_silent(c) ||
-	       (c->now_ns - c->heard_ns >= SILENCE_NS && census_is_complete(&c->census));
+	return is_silent(c) || (c->silent_ns >= SILENCE_NS && census_is_complete(&c->census));
 }
 
 static void begin_merging(struct controller *c)
@@ -514,24 +530,25 @@ static u64 wave_length_ns(const struct controller *c)
 	return records ? c->order.duration_s * NS_PER_SEC : 0;
 }
 
-static struct gather *gather_of_phase(struct controller *c)
-{
-	return c->phase == CONTROLLER_CENSUS ? &c->census : &c->nodes;
-}
-
-/* Whatever arrives is progress, and so is a merge for which fetching waits. */
+/*
+ * Whatever arrives is progress, and so is a merge for which fetching waits. While this process does
+ * not get the CPU, answers wait for it: a long time since the last step is no silence.
+ */
 static void listen(struct controller *c)
 {
-	u64 nr = gather_of_phase(c)->nr_answers + c->nodes.pulls.nr_chunks;
+	u64 nr = count_heard(c), passed_ns = c->now_ns - c->stepped_ns;
 
+	c->stepped_ns = c->now_ns;
+	c->silent_ns += passed_ns < STEP_NS ? passed_ns : STEP_NS;
 	if (nr != c->nr_heard || c->nodes.pulls.is_paused)
-		c->heard_ns = c->now_ns;
+		c->silent_ns = 0;
+	c->has_heard |= nr != c->nr_heard;
 	c->nr_heard = nr;
 }
 
 static bool is_stuck(const struct controller *c)
 {
-	return c->now_ns - c->heard_ns >= CONTROLLER_SETTLE_S * NS_PER_SEC;
+	return c->silent_ns >= CONTROLLER_SETTLE_S * NS_PER_SEC;
 }
 
 static bool wave_has_ended(struct controller *c)
