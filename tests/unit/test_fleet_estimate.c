@@ -414,40 +414,63 @@ static void differences_are_found_and_their_intervals_hold(void **ctx)
 	free(fleet);
 }
 
-static void add_node(struct profile *p, const char *node, const char *method, u64 value)
-{
-	char tags[64];
-	frame_id frame = frames_intern(p->frames, FRAME_NATIVE, method, "");
+#define NODES   64
+#define METHODS 150
 
-	snprintf(tags, sizeof(tags), "node=%s, zone=a", node);
-	profile_add(p, profile_child(p, 0, frame),
-		    profile_intern_labels(p, &(struct labels){ .tags = tags }), 0, value);
+/* Nodes, and what they recorded. */
+struct group {
+	struct profile *p;
+	struct node_table table;
+	struct merge_total totals[NODES];
+	u32 nr;
+};
+
+static void group_init(struct group *g)
+{
+	*g = (struct group){ .p = profile_new() };
+	profile_add_type(g->p, "cpu", "samples");
+}
+
+static void group_fini(struct group *g)
+{
+	node_table_fini(&g->table);
+	profile_free(g->p);
+}
+
+static struct contrast_side side_of(const struct group *g)
+{
+	return (struct contrast_side){ g->p, 0, g->totals, g->nr, true, &g->table };
+}
+
+/* To the last node. */
+static void add_method(struct group *g, const char *method, u64 value)
+{
+	const struct node_row row = { g->nr - 1, node_table_text(&g->table, "cpu/samples"),
+				      node_table_text(&g->table, method), NODE_ROW_METHOD, value };
+
+	vec_push(&g->table.rows, row);
+	g->totals[g->nr - 1].raw += value;
 }
 
 /* A group of `nr` nodes that spend `hot` of 100 samples in one method; every other one 2 more. */
-static struct profile *make_group(u32 nr, u64 hot, struct merge_total *totals)
+static void make_group(struct group *g, u32 nr, u64 hot)
 {
-	struct profile *p = profile_new();
-
-	profile_add_type(p, "cpu", "samples");
-	for (u32 i = 0; i < nr; i++) {
-		snprintf(totals[i].node, sizeof(totals[i].node), "n%u", i);
-		add_node(p, totals[i].node, "hot", hot + i % 2 * 2);
-		add_node(p, totals[i].node, "cold", 100 - hot - i % 2 * 2);
-		totals[i].raw = 100;
+	group_init(g);
+	while (g->nr < nr) {
+		u64 more = g->nr++ % 2 * 2;
+		add_method(g, "hot", hot + more);
+		add_method(g, "cold", 100 - hot - more);
 	}
-	return p;
 }
 
 static void methods_of_two_groups_have_intervals_over_nodes(void **ctx)
 {
-	struct merge_total before_totals[30] = { 0 }, after_totals[40] = { 0 };
-	struct profile *before = make_group(30, 20, before_totals);
-	struct profile *after = make_group(40, 29, after_totals);
-	const struct contrast_side b = { before, 0, before_totals, 30, true };
-	const struct contrast_side a = { after, 0, after_totals, 40, true };
+	struct group before, after;
 	struct contrast c;
 
+	make_group(&before, 30, 20);
+	make_group(&after, 40, 29);
+	const struct contrast_side b = side_of(&before), a = side_of(&after);
 	contrast_make(&b, &a, 2, &c);
 	assert_true(c.has_nodes && c.has_sums);
 	assert_int_equal(c.nr_before, 30);
@@ -460,62 +483,52 @@ static void methods_of_two_groups_have_intervals_over_nodes(void **ctx)
 	assert_true(m->change.low > 0.08 && m->change.low < 0.09);
 	assert_true(m->change.high > 0.09 && m->change.high < 0.10);
 	contrast_fini(&c);
-	profile_free(before);
-	profile_free(after);
+	group_fini(&before);
+	group_fini(&after);
 }
-
-#define NODES   64
-#define METHODS 150
 
 /*
  * A group of nodes. Their loads, and the shares of their methods, are random. In each node `more`
  * percent of the load are added to method 10.
  */
-static struct profile *make_busy_group(double more, struct merge_total *totals)
+static void make_busy_group(struct group *g, double more)
 {
-	struct profile *p = profile_new();
 	double all = 0;
 
-	profile_add_type(p, "cpu", "samples");
+	group_init(g);
 	for (int m = 0; m < METHODS; m++)
 		all += 1.0 / (m + 3);
-	for (u32 i = 0; i < NODES; i++) {
+	while (g->nr < NODES) {
 		double load = 1000 * exp(0.6 * normal());
-		u64 sum = 0;
-		snprintf(totals[i].node, sizeof(totals[i].node), "n%u", i);
+		g->nr++;
 		for (int m = 0; m < METHODS; m++) {
 			char name[16];
 			double due = load * (1.0 / (m + 3) / all * exp(0.4 * normal()) +
 					     (m == 10 ? more / 100 : 0));
 			double value = due + sqrt(due) * normal();
-			u64 rounded = value > 0.5 ? (u64)(value + 0.5) : 0;
 			snprintf(name, sizeof(name), "m%d", m);
-			if (rounded)
-				add_node(p, totals[i].node, name, rounded);
-			sum += rounded;
+			if (value > 0.5)
+				add_method(g, name, (u64)(value + 0.5));
 		}
-		totals[i].raw = sum;
 	}
-	return p;
 }
 
 /* Compares a group without an addition with another one. Returns how many methods differ. */
 static u32 compare_busy_groups(double more, bool *is_found)
 {
-	struct merge_total before_totals[NODES] = { 0 }, after_totals[NODES] = { 0 };
-	struct profile *before = make_busy_group(0, before_totals);
-	struct profile *after = make_busy_group(more, after_totals);
-	const struct contrast_side b = { before, 0, before_totals, NODES, true };
-	const struct contrast_side a = { after, 0, after_totals, NODES, true };
+	struct group before, after;
 	struct contrast c;
 
+	make_busy_group(&before, 0);
+	make_busy_group(&after, more);
+	const struct contrast_side b = side_of(&before), a = side_of(&after);
 	contrast_make(&b, &a, 1, &c);
 	u32 nr = c.nr_changed;
 	assert_int_equal(c.nr_compared, METHODS);
 	*is_found = !strcmp(c.methods.at[0].name, "m10") && !c.methods.at[0].is_chance;
 	contrast_fini(&c);
-	profile_free(before);
-	profile_free(after);
+	group_fini(&before);
+	group_fini(&after);
 	return nr;
 }
 
@@ -536,15 +549,15 @@ static void the_largest_of_many_changes_may_be_chance(void **ctx)
 	assert_true(nr_found >= nr * 0.9);
 }
 
-static void samples_without_a_node_leave_methods_without_intervals(void **ctx)
+static void without_a_table_of_nodes_methods_have_no_intervals(void **ctx)
 {
-	struct merge_total totals[40] = { 0 };
-	struct profile *p = make_group(40, 20, totals);
-	const struct contrast_side b = { p, 0, totals, 40, true };
-	struct contrast_side a = b;
+	struct group g;
 	struct contrast c;
 
-	add_node(p, "of-nobody", "hot", 1);
+	make_group(&g, 40, 20);
+	const struct contrast_side b = side_of(&g);
+	struct contrast_side a = b;
+	a.table = NULL;
 	contrast_make(&b, &a, 10, &c);
 	assert_false(c.has_nodes);
 	assert_int_equal(c.methods.nr, 0);
@@ -554,7 +567,7 @@ static void samples_without_a_node_leave_methods_without_intervals(void **ctx)
 	contrast_make(&b, &a, 10, &c);
 	assert_false(c.has_sums);
 	contrast_fini(&c);
-	profile_free(p);
+	group_fini(&g);
 }
 
 static void a_comparison_uses_values_as_they_were_recorded(void **ctx)
@@ -563,7 +576,8 @@ static void a_comparison_uses_values_as_they_were_recorded(void **ctx)
 	double carry[SCALE_TYPES] = { 0 };
 	u32 type = profile_add_type(p, "cpu", "samples");
 
-	add_node(p, "a", "hot", 7);
+	profile_add(p, profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "hot", "")),
+		    profile_intern_labels(p, &(struct labels){ 0 }), 0, 7);
 	contrast_use_raw(p, &type);
 	assert_int_equal(type, 0);
 	profile_scale(p, 3, carry);
@@ -587,7 +601,7 @@ int main(void)
 		cmocka_unit_test(differences_are_found_and_their_intervals_hold),
 		cmocka_unit_test(methods_of_two_groups_have_intervals_over_nodes),
 		cmocka_unit_test(the_largest_of_many_changes_may_be_chance),
-		cmocka_unit_test(samples_without_a_node_leave_methods_without_intervals),
+		cmocka_unit_test(without_a_table_of_nodes_methods_have_no_intervals),
 		cmocka_unit_test(a_comparison_uses_values_as_they_were_recorded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

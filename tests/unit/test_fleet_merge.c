@@ -363,7 +363,7 @@ static void a_node_delivers_under_its_own_name_only(void **state)
 		    profile_intern_labels(p, &labels), 0, 5);
 	assert_int_equal(sflm_write(p, &bytes), 0);
 	begin(&m);
-	m.order.keeps_nodes = true;
+	m.order.tags_nodes = true;
 	const struct spool_result r = { "n1",     "zone=x,node=n2", 1000000, FLEET_PPB,
 					bytes.at, bytes.len,        0 };
 	assert_int_equal(spool_add(&m.spool, &r), 0);
@@ -390,6 +390,76 @@ static struct profile *combined(struct combine *c)
 	assert_non_null(f);
 	assert_int_equal(profile_read(f, p, &why), 0);
 	return p;
+}
+
+static u64 row_of(const struct node_table *t, u32 node, enum node_row_kind kind, const char *name)
+{
+	u64 sum = 0;
+
+	vec_each(r, &t->rows)
+		if (r->node == node && r->kind == kind && !strcmp(t->texts.at[r->name], name))
+			sum += r->value;
+	return sum;
+}
+
+/* As recorded, under the names that the merged profile has. The second merge has the third node. */
+static void each_node_has_its_services_and_methods(void **state)
+{
+	static const char *const results[] = {
+		"web;a/B.run_[j];app$f__12.invoke_[j];app$f__12.invokeStatic_[j] 30\nweb;idle 10\n",
+		"web;a/B.run_[j];app$f__99.invoke_[j];app$f__99.invokeStatic_[j] 5\n",
+		"web;idle 7\n",
+	};
+	auto_str struct str heaviest = { 0 };
+	struct combine c;
+
+	assert_int_equal(combine_init(&c, NULL), 0);
+	c.order.scales = true;
+	c.order.tags_nodes = false;
+	for (u32 i = 0; i < ARRAY_SIZE(results); i++) {
+		auto_free char *node = xasprintf("n%u", i);
+		const struct spool_result r = {
+			node, "zone=a", 1000000, FLEET_PPB / 100, results[i], strlen(results[i]), 0
+		};
+		assert_int_equal(combine_add(&c, &r), 0);
+		combine_step(&c, i > 0);
+	}
+	auto_profile struct profile *p = combined(&c);
+	assert_int_equal(profile_total(p, 0), 5200);
+	assert_int_equal(c.totals.nr, 3);
+	assert_int_equal(row_of(&c.table, 0, NODE_ROW_METHOD, "app/f--"), 30);
+	assert_int_equal(row_of(&c.table, 0, NODE_ROW_METHOD, "idle"), 10);
+	assert_int_equal(row_of(&c.table, 1, NODE_ROW_METHOD, "app/f--"), 5);
+	assert_int_equal(row_of(&c.table, 1, NODE_ROW_METHOD, "idle"), 0);
+	assert_int_equal(row_of(&c.table, 2, NODE_ROW_METHOD, "idle"), 7);
+	assert_int_equal(row_of(&c.table, 0, NODE_ROW_SERVICE, "(no name)"), 40);
+	node_table_name(&c.table, 0, &heaviest);
+	assert_string_equal(heaviest.at, "app/f-- 75.0 %, idle 25.0 %");
+	assert_string_equal(p->labels.at[p->weights.at[0].labels].tags, "zone=a");
+	combine_fini(&c);
+}
+
+static void a_malformed_table_of_nodes_is_refused(void **state)
+{
+	auto_profile struct profile *p = profile_new();
+	auto_str struct str bytes = { 0 };
+	struct node_table t = { 0 }, copy = { 0 };
+	struct naming *names = naming_new(p->frames, p->frames, NAMES_RAW);
+
+	profile_add_type(p, "cpu", "samples");
+	profile_add(p, profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "a", "")),
+		    profile_intern_labels(p, &(struct labels){ 0 }), 0, 5);
+	node_table_add(&t, 1, p, names);
+	node_table_encode(&t, &bytes);
+	assert_int_equal(node_table_decode(&copy, bytes.at, bytes.len, 40, 2), 0);
+	assert_int_equal(copy.rows.nr, 2);
+	assert_int_equal(copy.rows.at[0].node, 41);
+	assert_int_equal(node_table_decode(&copy, bytes.at, bytes.len, 42, 1), -EBADMSG);
+	for (size_t len = 0; len < bytes.len; len++)
+		assert_int_equal(node_table_decode(&copy, bytes.at, len, 42, 2), -EBADMSG);
+	naming_free(names);
+	node_table_fini(&t);
+	node_table_fini(&copy);
 }
 
 static u32 nr_with(const struct combine *c, u32 err)
@@ -512,6 +582,8 @@ int main(void)
 		cmocka_unit_test(partials_that_exceed_the_limit_together_leave_out_one),
 		cmocka_unit_test(an_outcome_that_cannot_be_read_is_left_out),
 		cmocka_unit_test(a_node_delivers_under_its_own_name_only),
+		cmocka_unit_test(each_node_has_its_services_and_methods),
+		cmocka_unit_test(a_malformed_table_of_nodes_is_refused),
 		cmocka_unit_test(nothing_is_lost_or_counted_twice_over_many_merges),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

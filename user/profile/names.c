@@ -118,6 +118,11 @@ static const struct renamed *get_renamed(struct naming *n, frame_id f)
 	return r;
 }
 
+const char *naming_name(struct naming *n, frame_id f)
+{
+	return frames_get(n->to, get_renamed(n, f)->frame)->name;
+}
+
 /*
  * Renames all frames. Returns whether the tree must be rebuilt, because two frames became one or
  * two frames of a stack may merge.

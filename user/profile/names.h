@@ -27,3 +27,6 @@ void naming_free(struct naming *n);
  * `out` for each node of `p`.
  */
 void naming_copy_nodes(struct naming *n, const struct profile *p, struct profile *out, node_id *at);
+
+/* The name that a frame of the first table gets; valid as long as the second table. */
+const char *naming_name(struct naming *n, frame_id f);

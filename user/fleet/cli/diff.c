@@ -86,7 +86,8 @@ static struct contrast_side side_of(const struct controller *c, const struct pro
 				       .type = type,
 				       .totals = s.totals,
 				       .nr_totals = s.nr_totals,
-				       .sums_are_known = is_first };
+				       .sums_are_known = is_first,
+				       .table = s.table };
 }
 
 /* Values of both are as recorded: of estimates nobody knows how many samples are behind them. */
@@ -147,8 +148,8 @@ static void print_intervals(const struct contrast *c, const char *unit, size_t w
 		       ESTIMATE_NODES);
 	puts("");
 	if (!c->has_nodes) {
-		puts("samples of more than 200 nodes do not say of which node they are: methods "
-		     "have no intervals");
+		puts("of more than 200 nodes the values of each node are not kept: methods have no "
+		     "intervals");
 		return;
 	}
 	printf("%9s %9s %10s %10s %10s   %s\n", "BEFORE", "AFTER", "SELF", "FROM", "TO",

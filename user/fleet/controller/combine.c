@@ -21,7 +21,7 @@ int combine_init(struct combine *c, struct workers *w)
 {
 	*c = (struct combine){ .workers = w,
 			       .nr_lanes = lanes_of_machine(),
-			       .order = { .reach = 1, .keeps_nodes = true } };
+			       .order = { .reach = 1, .tags_nodes = true, .lists_nodes = true } };
 	for (int i = 0; i < COMBINE_LANES; i++)
 		c->lanes[i].merges.fd = -1;
 	return spool_open(&c->next);
@@ -38,6 +38,7 @@ void combine_fini(struct combine *c)
 	vec_fini(&c->waiting);
 	str_fini(&c->profile);
 	vec_fini(&c->totals);
+	node_table_fini(&c->table);
 	vec_fini(&c->part_of);
 	free(c->error);
 }
@@ -62,12 +63,15 @@ int combine_add(struct combine *c, const struct spool_result *r)
 	return c->next.nr_results < MERGE_RESULTS || c->holds ? spool_add(&c->next, r) : -ENOSPC;
 }
 
-static void add_totals(struct combine *c, const struct partial_result *o, u32 partial)
+static int add_totals(struct combine *c, const struct partial_result *o, u32 partial)
 {
+	u32 first = (u32)c->totals.nr;
+
 	vec_each(t, &o->totals) {
 		vec_push(&c->totals, *t);
 		vec_push(&c->part_of, partial);
 	}
+	return node_table_decode(&c->table, o->table.at, o->table.len, first, (u32)o->totals.nr);
 }
 
 /* Its nodes are among the totals. */
@@ -148,7 +152,8 @@ static void take_partial(struct combine *c, const struct combine_lane *lane,
 	u32 partial = c->nr_partials++;
 
 	join_partials(c, lane, o, partial);
-	add_totals(c, o, partial);
+	if (add_totals(c, o, partial))
+		fail(c, "the worker's answer is malformed");
 	if (!c->profile.len) {
 		str_fini(&c->profile);
 		c->profile = o->profile;

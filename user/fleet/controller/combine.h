@@ -39,6 +39,7 @@ struct combine {
 	struct str profile; /* partial result so far; that of running merges is missing */
 	u32 profile_partial, nr_partials;
 	VEC(struct merge_total) totals;
+	struct node_table table; /* of them, if the order lists nodes */
 	VEC(u32) part_of; /* by total; those of one spool become one */
 	char *error;      /* owned; NULL */
 };

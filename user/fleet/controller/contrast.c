@@ -8,23 +8,22 @@
 #include <uthash.h>
 
 #include "base/auto.h"
-#include "fleet/controller/parts.h"
 #include "profile/diff.h"
 
 #define NO_NODE UINT32_MAX
 
-/* The nodes of a group, by name. */
+/* The nodes of a group, in the order of their totals. */
 struct side {
 	const struct contrast_side *of;
-	VEC(const char *) nodes;
-	u32 *node_of; /* by label set; NO_NODE */
+	u32 nr_nodes;
+	u32 *node_of; /* by total; NO_NODE */
+	u32 type;     /* in the table */
 	double *sums; /* by node */
 	double total;
-	bool has_nodes;
 };
 
 struct method {
-	const char *name; /* of a profile; the key */
+	const char *name; /* of a table; the key */
 	double sums[2];
 	double *values[2]; /* by node; NULL: not followed */
 	double spread[2];  /* the variance of the share, over nodes */
@@ -37,60 +36,38 @@ struct contrasting {
 	struct method *methods;
 };
 
-static int by_text(const void *a, const void *b)
+/* A row with what a method of the group has in a node. */
+static bool is_self(const struct side *s, const struct node_row *r)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static u32 find_node(const struct side *s, const char *name)
-{
-	const char **found = s->nodes.nr ? bsearch(&name, s->nodes.at, s->nodes.nr,
-						   sizeof(s->nodes.at[0]), by_text)
-					 : NULL;
-
-	return found ? (u32)(found - s->nodes.at) : NO_NODE;
+	return r->kind == NODE_ROW_METHOD && r->type == s->type &&
+	       s->node_of[r->node] != NO_NODE;
 }
 
 static void side_init(struct side *s, const struct contrast_side *of)
 {
-	const struct profile *p = of->profile;
-
-	*s = (struct side){ .of = of, .has_nodes = true };
+	*s = (struct side){ .of = of };
+	s->sums = xcalloc(of->nr_totals + 1, sizeof(s->sums[0]));
+	s->node_of = xcalloc(of->nr_totals + 1, sizeof(s->node_of[0]));
 	for (size_t i = 0; i < of->nr_totals; i++)
+		s->node_of[i] = of->totals[i].err ? NO_NODE : s->nr_nodes++;
+	for (size_t i = 0; of->sums_are_known && i < of->nr_totals; i++)
 		if (!of->totals[i].err)
-			vec_push(&s->nodes, of->totals[i].node);
-	if (s->nodes.nr)
-		qsort(s->nodes.at, s->nodes.nr, sizeof(s->nodes.at[0]), by_text);
-	s->sums = xcalloc(s->nodes.nr + 1, sizeof(s->sums[0]));
-	s->node_of = xcalloc(p->labels.nr + 1, sizeof(s->node_of[0]));
-	for (size_t l = 0; l < p->labels.nr; l++) {
-		char node[64];
-		s->node_of[l] = parts_node(&p->labels.at[l], node) ? find_node(s, node) : NO_NODE;
-	}
-	vec_each(w, &p->weights) {
-		if (w->type != of->type)
+			s->sums[s->node_of[i]] = (double)of->totals[i].raw;
+	if (!of->table)
+		return;
+	s->type = node_table_type(of->table, &of->profile->types.at[of->type]);
+	vec_each(r, &of->table->rows) {
+		if (!is_self(s, r))
 			continue;
-		s->total += (double)w->value;
-		if (s->node_of[w->labels] == NO_NODE)
-			s->has_nodes = false;
-		else
-			s->sums[s->node_of[w->labels]] += (double)w->value;
+		s->total += (double)r->value;
+		s->sums[s->node_of[r->node]] += of->sums_are_known ? 0 : (double)r->value;
 	}
-	for (size_t i = 0; !s->has_nodes && of->sums_are_known && i < of->nr_totals; i++)
-		if (!of->totals[i].err)
-			s->sums[find_node(s, of->totals[i].node)] = (double)of->totals[i].raw;
 }
 
 static void side_fini(struct side *s)
 {
-	vec_fini(&s->nodes);
 	free(s->node_of);
 	free(s->sums);
-}
-
-static const char *leaf_name(const struct profile *p, node_id node)
-{
-	return frames_get(p->frames, p->nodes.at[node].frame)->name;
 }
 
 static struct method *method_of(struct contrasting *c, const char *name)
@@ -108,12 +85,12 @@ static struct method *method_of(struct contrasting *c, const char *name)
 
 static void add_selfs(struct contrasting *c, int side)
 {
-	const struct contrast_side *of = c->sides[side].of;
+	const struct side *s = &c->sides[side];
+	const struct node_table *t = s->of->table;
 
-	vec_each(w, &of->profile->weights)
-		if (w->type == of->type)
-			method_of(c, leaf_name(of->profile, w->node))->sums[side] +=
-				(double)w->value;
+	vec_each(r, &t->rows)
+		if (is_self(s, r))
+			method_of(c, t->texts.at[r->name])->sums[side] += (double)r->value;
 }
 
 /* What a method has in a node, or a part of that. */
@@ -145,9 +122,9 @@ static void find_spread(struct contrasting *c, int side, const struct method_par
 {
 	const struct side *s = &c->sides[side];
 	struct method *m = parts->method;
-	double r = share(c, m, side), n = (double)s->nodes.nr, squares = 0;
+	double r = share(c, m, side), n = (double)s->nr_nodes, squares = 0;
 
-	for (size_t i = 0; i < s->nodes.nr; i++)
+	for (size_t i = 0; i < s->nr_nodes; i++)
 		squares += r * r * s->sums[i] * s->sums[i];
 	for (size_t i = 0, next; i < nr; i = next) {
 		double x = 0, due = r * s->sums[parts[i].node];
@@ -162,14 +139,14 @@ static void find_spread(struct contrasting *c, int side, const struct method_par
 static void find_spreads(struct contrasting *c, int side)
 {
 	const struct side *s = &c->sides[side];
-	const struct profile *p = s->of->profile;
+	const struct node_table *t = s->of->table;
 	VEC(struct method_part) parts = { 0 };
 
-	vec_each(w, &p->weights)
-		if (w->type == s->of->type)
-			vec_push(&parts,
-				 (struct method_part){ method_of(c, leaf_name(p, w->node)),
-						       s->node_of[w->labels], (double)w->value });
+	vec_each(r, &t->rows)
+		if (is_self(s, r))
+			vec_push(&parts, (struct method_part){
+						 method_of(c, t->texts.at[r->name]),
+						 s->node_of[r->node], (double)r->value });
 	if (parts.nr)
 		qsort(parts.at, parts.nr, sizeof(parts.at[0]), by_method_and_node);
 	for (size_t i = 0, next; i < parts.nr; i = next) {
@@ -194,7 +171,7 @@ static double sigmas_of(const struct contrasting *c, const struct method *m)
 	if (!(all > 0))
 		return INFINITY;
 	for (int side = 0; side < 2; side++)
-		parts += m->spread[side] * m->spread[side] / ((double)c->sides[side].nodes.nr - 1);
+		parts += m->spread[side] * m->spread[side] / ((double)c->sides[side].nr_nodes - 1);
 	double freedom = all * all / parts;
 	return (8 * freedom + 1) / (8 * freedom + 3) *
 	       sqrt(freedom * log1p(change * change / all / freedom));
@@ -229,14 +206,12 @@ static int by_change(const void *a, const void *b, void *ctx)
 static void fill_values(struct contrasting *c, int side)
 {
 	const struct side *s = &c->sides[side];
-	const struct profile *p = s->of->profile;
+	const struct node_table *t = s->of->table;
 
-	vec_each(w, &p->weights) {
-		if (w->type != s->of->type)
-			continue;
-		struct method *m = method_of(c, leaf_name(p, w->node));
-		if (m->values[side])
-			m->values[side][s->node_of[w->labels]] += (double)w->value;
+	vec_each(r, &t->rows) {
+		struct method *m = is_self(s, r) ? method_of(c, t->texts.at[r->name]) : NULL;
+		if (m && m->values[side])
+			m->values[side][s->node_of[r->node]] += (double)r->value;
 	}
 }
 
@@ -247,17 +222,17 @@ static void fill_values(struct contrasting *c, int side)
 static void make_linear(const struct contrasting *c, struct method *m, int side)
 {
 	const struct side *s = &c->sides[side];
-	double ratio = share(c, m, side), mean = s->total / (double)s->nodes.nr;
+	double ratio = share(c, m, side), mean = s->total / (double)s->nr_nodes;
 
-	for (size_t i = 0; i < s->nodes.nr; i++)
+	for (size_t i = 0; i < s->nr_nodes; i++)
 		m->values[side][i] =
 			mean > 0 ? ratio + (m->values[side][i] - ratio * s->sums[i]) / mean : 0;
 }
 
 static struct estimate change_of(const struct contrasting *c, struct method *m)
 {
-	const struct estimate_groups g = { m->values[0], m->values[1], (u32)c->sides[0].nodes.nr,
-					   (u32)c->sides[1].nodes.nr };
+	const struct estimate_groups g = { m->values[0], m->values[1], c->sides[0].nr_nodes,
+					   c->sides[1].nr_nodes };
 
 	make_linear(c, m, 0);
 	make_linear(c, m, 1);
@@ -269,7 +244,7 @@ static void follow(struct contrasting *c, struct method **list, size_t nr)
 	for (size_t i = 0; i < nr; i++)
 		for (int side = 0; side < 2; side++)
 			list[i]->values[side] =
-				xcalloc(c->sides[side].nodes.nr + 1, sizeof(double));
+				xcalloc(c->sides[side].nr_nodes + 1, sizeof(double));
 	fill_values(c, 0);
 	fill_values(c, 1);
 }
@@ -300,14 +275,14 @@ static double mean_of(const struct side *s)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < s->nodes.nr; i++)
+	for (size_t i = 0; i < s->nr_nodes; i++)
 		sum += s->sums[i];
-	return s->nodes.nr ? sum / (double)s->nodes.nr : 0;
+	return s->nr_nodes ? sum / (double)s->nr_nodes : 0;
 }
 
 static bool has_sums(const struct side *s)
 {
-	return s->nodes.nr && (s->has_nodes || s->of->sums_are_known);
+	return s->nr_nodes && (s->of->table || s->of->sums_are_known);
 }
 
 void contrast_make(const struct contrast_side *before, const struct contrast_side *after,
@@ -319,9 +294,9 @@ void contrast_make(const struct contrast_side *before, const struct contrast_sid
 
 	side_init(b, before);
 	side_init(a, after);
-	*out = (struct contrast){ .nr_before = (u32)b->nodes.nr,
-				  .nr_after = (u32)a->nodes.nr,
-				  .has_nodes = b->has_nodes && a->has_nodes,
+	*out = (struct contrast){ .nr_before = b->nr_nodes,
+				  .nr_after = a->nr_nodes,
+				  .has_nodes = before->table && after->table,
 				  .has_sums = has_sums(b) && has_sums(a),
 				  .mean_before = mean_of(b),
 				  .mean_after = mean_of(a) };

@@ -16,7 +16,8 @@ struct contrast_side {
 	u32 type;
 	const struct merge_total *totals; /* of its nodes */
 	size_t nr_totals;
-	bool sums_are_known; /* `totals` are sums of `type` */
+	bool sums_are_known;            /* `totals` are sums of `type` */
+	const struct node_table *table; /* of these nodes; NULL: there are too many */
 };
 
 struct contrast_method {
@@ -28,7 +29,7 @@ struct contrast_method {
 
 struct contrast {
 	u32 nr_before, nr_after;        /* nodes */
-	bool has_nodes;                 /* else samples do not say of which node they are */
+	bool has_nodes;                 /* both groups have a table */
 	bool has_sums;                  /* `mean_before`, `mean_after` and `change` are known */
 	double mean_before, mean_after; /* of a node */
 	struct estimate change;         /* of the mean */

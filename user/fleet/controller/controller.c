@@ -31,7 +31,8 @@
 #define REMIND_NS     (5 * NS_PER_SEC)
 #define SLICES_HZ_MAX 1000
 #define SLICES_MORE_S 1200 /* old ones last up to ten minutes, and are taken as a whole */
-#define KEEP_NODES    200  /* samples of more nodes lose the label of their node */
+#define LIST_NODES    200  /* more nodes have no sums by method */
+#define TAG_NODES     20   /* samples of more nodes lose the label of their node */
 
 /* The probability that `failed` or more of `nr` nodes fail, if each does by CONTROLLER_FAILS. */
 static double fail_chance(u32 failed, u32 nr)
@@ -369,7 +370,8 @@ static void settle(struct controller *c)
 	c->combine.holds = false;
 	c->combine.order.scales = is_estimate(c);
 	c->combine.order.reach = choice_reach(&c->choice);
-	c->combine.order.keeps_nodes = c->choice.nr_chosen <= KEEP_NODES;
+	c->combine.order.lists_nodes = c->choice.nr_chosen <= LIST_NODES;
+	c->combine.order.tags_nodes = c->choice.nr_chosen <= TAG_NODES;
 }
 
 void controller_choose(struct controller *c, double share)
@@ -894,6 +896,7 @@ struct controller_state controller_view(const struct controller *c)
 		.nodes = &c->nodes,
 		.totals = c->combine.totals.at,
 		.nr_totals = c->combine.totals.nr,
+		.table = c->combine.order.lists_nodes ? &c->combine.table : NULL,
 	};
 }
 

@@ -77,6 +77,7 @@ struct controller_state {
 	const struct gather *census, *nodes;
 	const struct merge_total *totals; /* by delivered node */
 	size_t nr_totals;
+	const struct node_table *table; /* of these nodes; NULL: there are too many */
 };
 
 struct controller;

@@ -55,7 +55,7 @@ void coverage_sample(const struct controller_state *c, struct estimate_sample *s
 			continue;
 		double weight = (double)gather_weight_ppm(c->nodes, n) / 1e6;
 		nodes[s->nr++] =
-			(struct estimate_node){ .name = t->node,
+			(struct estimate_node){ .index = (u32)i,
 						.value = (double)t->raw * weight,
 						.size = choice_size(c->choice, n->busy_ppm),
 						.chance = choice_chance(c->choice, n->busy_ppm),
@@ -236,26 +236,38 @@ static void add_short(struct notes *n, const struct controller_state *c)
 
 static int by_value(const void *a, const void *b)
 {
-	u64 x = ((const struct merge_total *)a)->raw, y = ((const struct merge_total *)b)->raw;
+	u64 x = (*(const struct merge_total *const *)a)->raw;
+	u64 y = (*(const struct merge_total *const *)b)->raw;
 
 	return (x < y) - (x > y);
 }
 
+static void add_node(struct notes *n, const struct controller_state *c, const struct merge_total *t)
+{
+	const struct gather_node *node = gather_find(c->nodes, t->node);
+	auto_free char *key = xasprintf("fleet-node/%s", t->node);
+	auto_str struct str text = { 0 };
+
+	str_add(&text, node ? node->labels : "");
+	if (node && *node->why)
+		str_addf(&text, "; %s", node->why);
+	if (c->table && t->raw) {
+		str_add(&text, "; most in ");
+		node_table_name(c->table, (u32)(t - c->totals), &text);
+	}
+	if (!t->err)
+		add(n, key, text.at, t->raw);
+}
+
 static void add_nodes(struct notes *n, const struct controller_state *c)
 {
-	if (!c->nr_totals)
-		return;
-	struct merge_total *all = xmemdup(c->totals, c->nr_totals * sizeof(all[0]));
+	const struct merge_total **all = xcalloc(c->nr_totals + 1, sizeof(all[0]));
+
+	for (size_t i = 0; i < c->nr_totals; i++)
+		all[i] = &c->totals[i];
 	qsort(all, c->nr_totals, sizeof(all[0]), by_value);
-	for (size_t i = 0; i < c->nr_totals && i < COVERAGE_NODES; i++) {
-		const struct gather_node *node = gather_find(c->nodes, all[i].node);
-		auto_free char *key = xasprintf("fleet-node/%s", all[i].node);
-		auto_free char *text =
-			xasprintf("%s%s%s", node ? node->labels : "",
-				  node && *node->why ? "; " : "", node ? node->why : "");
-		if (!all[i].err)
-			add(n, key, text, all[i].raw);
-	}
+	for (size_t i = 0; i < c->nr_totals && i < COVERAGE_NODES; i++)
+		add_node(n, c, all[i]);
 	free(all);
 }
 

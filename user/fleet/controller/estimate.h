@@ -44,7 +44,7 @@ struct estimate_fleet {
 
 /* A node that delivered. */
 struct estimate_node {
-	const char *name; /* borrowed; NULL */
+	u32 index; /* for the caller */
 	double value, size;
 	double chance; /* that it was chosen; above 0 */
 	bool is_unknown;

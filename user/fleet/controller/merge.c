@@ -55,13 +55,13 @@ struct spool_params {
 };
 
 /*
- * The totals and the profile follow. A total without a name is a partial result that was left out:
+ * The totals, the table and the profile follow. A total without a name is a partial result that was left out:
  * `raw` is its index (merge_lost).
  */
 struct partial_head {
-	u32 magic, nr_totals;
+	u32 magic, nr_totals, table_len;
 };
-#define PARTIAL_MAGIC 0x314d4c46u
+#define PARTIAL_MAGIC 0x324d4c46u
 
 /* The profile that all results are added to. */
 struct merging {
@@ -71,6 +71,8 @@ struct merging {
 	struct naming *names; /* from them to those of `p` */
 	VEC(u64) sums;        /* by value type of `p` */
 	VEC(struct merge_total) totals;
+	struct node_table table;
+	u32 nr_results; /* of the spool, so far */
 	double carry[SCALE_TYPES]; /* of rounding */
 	size_t prune_at;           /* nodes of `p` */
 	u32 nr_partials;           /* of the spool, so far */
@@ -119,7 +121,7 @@ static int read_rest(int fd, u64 at, struct spooled *e)
 
 struct marking {
 	const char *node, *node_labels;
-	bool keeps_nodes;
+	bool tags_nodes;
 	VEC(char *) texts; /* tags of label sets; owned */
 };
 
@@ -134,7 +136,7 @@ static void add_node_tags(struct tags *all, const struct marking *m)
 	auto_free char *copy = xstrdup(m->node_labels);
 	char *rest = copy, *key, *value;
 
-	if (m->keeps_nodes)
+	if (m->tags_nodes)
 		tags_add_text(all, "node", m->node);
 	while (all->all.nr < TAGS_MAX && node_labels_next(&rest, &key, &value))
 		if (!is_name(key))
@@ -162,7 +164,7 @@ static void mark(struct labels *l, void *ctx)
 	vec_push(&m->texts, (char *)l->tags);
 	l->pid = l->tid = 0;
 	l->container_id = l->pod_uid = "";
-	if (!m->keeps_nodes)
+	if (!m->tags_nodes)
 		l->thread = l->pod = "";
 }
 
@@ -292,14 +294,11 @@ static struct frames *raw_frames(struct merging *m)
 }
 
 /* A reader may have exchanged the frames: profiles with slots get new ones. */
-static void merge_file(struct merging *m, const struct profile *file, struct marking *marking)
+static struct naming *naming_of(struct merging *m, const struct profile *file)
 {
-	struct naming *own = NULL;
-
 	if (file->frames != m->raw)
-		own = naming_new(file->frames, m->p->frames, NAMES_WITHOUT_IDS);
-	merge_stacks(m->p, file, own ?: m->names, mark, marking);
-	naming_free(own);
+		return naming_new(file->frames, m->p->frames, NAMES_WITHOUT_IDS);
+	return m->names;
 }
 
 /* UINT64_MAX: there is no bound for this unit. */
@@ -312,12 +311,42 @@ static u64 most_of(const struct spool_entry *e, const char *unit)
 	return most ?: UINT64_MAX;
 }
 
+/* `file` has samples, and the node stands for others as well: its values become estimates. */
+static void scale_result(struct merging *m, const struct spool_entry *e, struct profile *file)
+{
+	double chance = estimate_chance((double)e->chance_ppb / FLEET_PPB, m->params.order.reach);
+
+	profile_scale(file, (double)e->weight_ppm / 1e6 / chance, m->carry);
+}
+
+static int add_stacks(struct merging *m, const struct spooled *e, struct profile *file,
+		      struct naming *names, struct merge_total *total)
+{
+	struct marking marking = { .node = e->first,
+				   .node_labels = e->second,
+				   .tags_nodes = m->params.order.tags_nodes };
+
+	total->raw = total->value = profile_total(file, 0);
+	if (m->params.order.lists_nodes)
+		node_table_add(&m->table, m->nr_results - 1, file, names);
+	if (m->params.order.scales) {
+		scale_result(m, &e->head, file);
+		total->value = profile_total(file, 0);
+	}
+	int err = add_sums(m, file);
+	if (err) {
+		node_table_drop(&m->table, m->nr_results - 1);
+		return err;
+	}
+	merge_stacks(m->p, file, names, mark, &marking);
+	marking_fini(&marking);
+	add_facts(m->p, file, false);
+	return 0;
+}
+
 static int add_result(struct merging *m, const struct spooled *e, struct merge_total *total)
 {
 	auto_profile struct profile *file = profile_new_sharing(raw_frames(m));
-	struct marking marking = { .node = e->first,
-				   .node_labels = e->second,
-				   .keeps_nodes = m->params.order.keeps_nodes };
 	int err = read_profile(e, file);
 
 	if (err)
@@ -330,22 +359,11 @@ static int add_result(struct merging *m, const struct spooled *e, struct merge_t
 	for (u32 i = 0; i < file->types.nr; i++)
 		if (profile_total(file, i) > most_of(&e->head, file->types.at[i].unit))
 			return -ERANGE;
-	total->raw = total->value = file->types.nr ? profile_total(file, 0) : 0;
-	if (m->params.order.scales) {
-		double chance = (double)e->head.chance_ppb / FLEET_PPB;
-		profile_scale(file,
-			      (double)e->head.weight_ppm / 1e6 /
-				      estimate_chance(chance, m->params.order.reach),
-			      m->carry);
-		total->value = file->types.nr ? profile_total(file, 0) : 0;
-	}
-	err = add_sums(m, file);
-	if (err)
-		return err;
-	merge_file(m, file, &marking);
-	marking_fini(&marking);
-	add_facts(m->p, file, false);
-	return 0;
+	struct naming *names = naming_of(m, file);
+	err = add_stacks(m, e, file, names, total);
+	if (names != m->names)
+		naming_free(names);
+	return err;
 }
 
 /* The last merge has one partial result: without it nothing is left. */
@@ -382,6 +400,7 @@ static int add_entry(struct merging *m, const struct spooled *e)
 	switch (e->head.kind) {
 	case SPOOL_RESULT:
 		copy_text(total.node, sizeof(total.node), e->first);
+		m->nr_results++;
 		err = add_result(m, e, &total);
 		total.err = (u32)-err;
 		if (err)
@@ -466,6 +485,18 @@ static void note_cut(struct merging *m)
 			     most);
 }
 
+static int put_partial(struct worker_io *io, const struct merging *m, const struct str *profile)
+{
+	auto_str struct str table = { 0 };
+
+	node_table_encode(&m->table, &table);
+	const struct partial_head head = { PARTIAL_MAGIC, (u32)m->totals.nr, (u32)table.len };
+	return worker_put(io, &head, sizeof(head))
+		       ?: worker_put(io, m->totals.at, m->totals.nr * sizeof(m->totals.at[0]))
+		       ?: worker_put(io, table.at, table.len)
+		       ?: worker_put(io, profile->at, profile->len);
+}
+
 /* A worker_fn. */
 static int merge_task(struct worker_io *io, const int *fds, const void *params, size_t len)
 {
@@ -483,12 +514,11 @@ static int merge_task(struct worker_io *io, const int *fds, const void *params, 
 	m.cut += prune_stacks(p, m.params.order.is_last ? MERGE_STACKS : MERGE_STACKS_MERGING);
 	note_bad(&m);
 	note_cut(&m);
-	const struct partial_head head = { PARTIAL_MAGIC, (u32)m.totals.nr };
-	err = err ?: sflm_write(p, &out) ?: worker_put(io, &head, sizeof(head));
-	err = err ?: worker_put(io, m.totals.at, m.totals.nr * sizeof(m.totals.at[0]));
+	err = err ?: sflm_write(p, &out) ?: put_partial(io, &m, &out);
 	vec_fini(&m.totals);
 	vec_fini(&m.sums);
-	return err ?: worker_put(io, out.at, out.len);
+	node_table_fini(&m.table);
+	return err;
 }
 
 int spool_open(struct spool *s)
@@ -626,7 +656,7 @@ int merge_parse(const void *bytes, size_t len, struct partial_result *out)
 	at += sizeof(head);
 	len -= sizeof(head);
 	if (head.magic != PARTIAL_MAGIC || head.nr_totals > MERGE_RESULTS ||
-	    len < head.nr_totals * sizeof(struct merge_total))
+	    len < head.nr_totals * sizeof(struct merge_total) + head.table_len)
 		return -EBADMSG;
 	for (u32 i = 0; i < head.nr_totals; i++) {
 		struct merge_total t;
@@ -643,7 +673,8 @@ int merge_parse(const void *bytes, size_t len, struct partial_result *out)
 		at += sizeof(t);
 		len -= sizeof(t);
 	}
-	str_add_bytes(&out->profile, at, len);
+	str_add_bytes(&out->table, at, head.table_len);
+	str_add_bytes(&out->profile, at + head.table_len, len - head.table_len);
 	return 0;
 }
 
@@ -651,6 +682,7 @@ void partial_result_fini(struct partial_result *o)
 {
 	vec_fini(&o->totals);
 	vec_fini(&o->lost);
+	str_fini(&o->table);
 	str_fini(&o->profile);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/str.h"
 #include "base/vec.h"
+#include "fleet/controller/node_table.h"
 #include "fleet/wire/message.h"
 #include "fleet/wire/selector.h"
 #include "profile/profile.h"
@@ -58,7 +59,8 @@ struct merge_order {
 	double reach;     /* of estimate_chance */
 	double factor;    /* of partial results, of an estimate; 0: 1 */
 	bool is_last;     /* nothing is merged with this result */
-	bool keeps_nodes; /* samples have the tag `node`, and names of their threads */
+	bool tags_nodes;  /* samples have the tag `node`, their pod and the name of their thread */
+	bool lists_nodes; /* with rows of each node in `table` */
 	char wanted[NR_SELECTOR_PROCESS][128]; /* samples of results that are kept; "": all */
 };
 
@@ -87,6 +89,7 @@ struct merge_lost {
 struct partial_result {
 	VEC(struct merge_total) totals;
 	VEC(struct merge_lost) lost;
+	struct str table;   /* for node_table_decode: the nodes of `totals` */
 	struct str profile; /* in our own format (docs/profile-format.md) */
 };
 

@@ -7,15 +7,12 @@
 #include <uthash.h>
 
 #include "base/auto.h"
-#include "export/interchange/tags.h"
 #include "fleet/controller/coverage.h"
-
-#define NO_NODE UINT32_MAX
 
 struct found {
 	const char *name; /* the key; of the profile */
 	u64 value;
-	double *values; /* by node of the sample; NULL: it is not among the largest */
+	double *values; /* by node of the sample, as recorded; NULL: it is not among the largest */
 	UT_hash_handle hh;
 };
 
@@ -25,56 +22,14 @@ struct finding {
 	bool is_estimate;
 	struct estimate_sample sample;
 	const struct estimate_fleet *fleet;
-	double factor;
-	u32 *node_of; /* by label set, in the sample; NO_NODE */
 	struct found *all;
 };
 
 static const char *name_of(const struct finding *f, const struct weight *w)
 {
-	const struct labels *l = &f->p->labels.at[w->labels];
-
 	if (f->by == PARTS_METHODS)
 		return frames_get(f->p->frames, f->p->nodes.at[w->node].frame)->name;
-	const char *name = l->service && *l->service ? l->service : l->comm ?: "";
-	return *name ? name : "(no name)";
-}
-
-bool parts_node(const struct labels *l, char node[64])
-{
-	const char *at = l->tags ?: "";
-	bool is_found = false;
-	struct tag tag;
-
-	while (!is_found && tag_next(&at, &tag)) {
-		is_found = !tag.is_number && !strcmp(tag.key, "node");
-		if (is_found)
-			copy_text(node, 64, tag.text);
-		tag_fini(&tag);
-	}
-	return is_found;
-}
-
-static u32 find_node(const struct finding *f, const struct labels *l)
-{
-	char name[64];
-	u32 node = parts_node(l, name) ? 0 : f->sample.nr;
-
-	while (node < f->sample.nr && strcmp(f->sample.nodes[node].name, name) != 0)
-		node++;
-	return node < f->sample.nr ? node : NO_NODE;
-}
-
-/* False if samples do not say of which node they are. */
-static bool find_nodes(struct finding *f)
-{
-	f->node_of = xcalloc(f->p->labels.nr + 1, sizeof(f->node_of[0]));
-	for (size_t l = 0; l < f->p->labels.nr; l++) {
-		f->node_of[l] = find_node(f, &f->p->labels.at[l]);
-		if (f->node_of[l] == NO_NODE)
-			return false;
-	}
-	return true;
+	return node_table_service(&f->p->labels.at[w->labels]);
 }
 
 static struct found *found_of(struct finding *f, const char *name)
@@ -98,15 +53,26 @@ static int by_value(const void *a, const void *b)
 				    : strcmp(x->name, y->name);
 }
 
-/* Values of the profile are weighted; what the nodes recorded is behind them. */
-static void add_values(struct finding *f)
+/* Time that a node did not record is added, as in the values of the profile. */
+static void add_values(struct finding *f, const struct controller_state *s)
 {
-	vec_each(w, &f->p->weights) {
-		struct found *one = w->type ? NULL : found_of(f, name_of(f, w));
-		u32 node = f->node_of[w->labels];
-		if (one && one->values)
-			one->values[node] +=
-				(double)w->value * f->sample.nodes[node].chance / f->factor;
+	const u32 type = node_table_type(s->table, &f->p->types.at[0]);
+	const enum node_row_kind kind = f->by == PARTS_METHODS ? NODE_ROW_METHOD : NODE_ROW_SERVICE;
+	u32 node = 0; /* of the sample, which has delivered nodes of the totals in their order */
+
+	vec_each(r, &s->table->rows) {
+		const struct merge_total *total = &s->totals[r->node];
+		struct found *one;
+		while (node < f->sample.nr && f->sample.nodes[node].index < r->node)
+			node++;
+		if (node == f->sample.nr)
+			return;
+		if (f->sample.nodes[node].index != r->node || r->type != type || r->kind != kind)
+			continue;
+		HASH_FIND_STR(f->all, s->table->texts.at[r->name], one);
+		if (one && one->values && total->raw)
+			one->values[node] += (double)r->value * f->sample.nodes[node].value /
+					     (double)total->raw;
 	}
 }
 
@@ -130,7 +96,8 @@ static struct part part_of(const struct finding *f, const struct found *one)
 	return part;
 }
 
-static void find_parts(struct finding *f, size_t max, struct parts *out)
+static void find_parts(struct finding *f, const struct controller_state *s, size_t max,
+		       struct parts *out)
 {
 	struct found *one, *next;
 	size_t nr = 0;
@@ -143,7 +110,7 @@ static void find_parts(struct finding *f, size_t max, struct parts *out)
 		if (nr++ < max && out->has_nodes)
 			one->values = xcalloc(f->sample.nr + 1, sizeof(one->values[0]));
 	if (out->has_nodes)
-		add_values(f);
+		add_values(f, s);
 	nr = 0;
 	HASH_ITER(hh, f->all, one, next) {
 		if (nr++ < max)
@@ -166,10 +133,8 @@ void parts_make(const struct profile *p, const struct controller_state *s, enum 
 	if (!p->types.nr)
 		return;
 	coverage_sample(s, &f.sample);
-	f.factor = s->is_estimate ? estimate_factor(f.fleet, &f.sample) : 1;
-	out->has_nodes = find_nodes(&f);
-	find_parts(&f, max, out);
-	free(f.node_of);
+	out->has_nodes = s->table;
+	find_parts(&f, s, max, out);
 	free((void *)f.sample.nodes);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Services and methods of a merged profile, and of an estimate their intervals. Nodes and intervals
- * take samples that have the label of their node: those of at most 200 nodes.
+ * take the table of nodes, which at most 200 nodes have.
  */
 #pragma once
 
@@ -27,16 +27,13 @@ struct part {
 struct parts {
 	VEC(struct part) all; /* the largest first */
 	size_t nr_more;
-	bool has_nodes; /* samples say of which node they are */
+	bool has_nodes; /* there is a table of nodes */
 };
 
 /* The largest `max` parts of the first type of a merged profile. */
 void parts_make(const struct profile *p, const struct controller_state *s, enum parts_by by,
 		size_t max, struct parts *out);
 void parts_fini(struct parts *parts);
-
-/* The node whose samples have these labels; false if they do not say. */
-bool parts_node(const struct labels *l, char node[64]);
 
 /* Notes "fleet-method/NAME" with the shares of methods: the page shows them. */
 void parts_note(const struct parts *methods, struct profile *p);
