@@ -86,6 +86,19 @@ start_node() {
 	wait_for 10 grep -q 'fleet: connected' "node-$1.err"
 }
 
+# set_clock SECONDS NAME: puts a node's clock off by so much. The file is mapped: it must not become shorter.
+set_clock() {
+	python3 -c 'import os, struct, sys
+fd = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT)
+os.pwrite(fd, struct.pack("<q", int(sys.argv[1])), 0)' "$1" "shift.$2"
+}
+
+# start_node_at SECONDS NAME OPTION..: a daemon whose clock is off by so much.
+start_node_at() {
+	set_clock "$1" "$2"
+	CLOCK_SHIFT=$TMP/shift.$2 LD_PRELOAD=$PROGRAMS/shifted_clock start_node "${@:2}"
+}
+
 # api NAME PATH [CURL OPTION..]: prints the answer of a node's API.
 api() {
 	$(inside "$1") curl -sS -m 60 -H "Authorization: Bearer $(cat "d$1/token")" \
