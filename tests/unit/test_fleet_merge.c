@@ -11,6 +11,7 @@
 #include "export/read.h"
 #include "fleet/controller/combine.h"
 #include "fleet/controller/merge.h"
+#include "fleet/controller/prune.h"
 
 struct merged {
 	struct spool spool;
@@ -188,7 +189,8 @@ static void an_estimate_that_ends_beyond_the_limit_is_an_error(void **state)
 		auto_str struct str bytes = { 0 }, why = { 0 };
 		struct merged m;
 		begin(&m);
-		m.order = (struct merge_order){ .reach = 1, .is_last = true, .factor = i ? 1 : 1.5 };
+		m.order =
+			(struct merge_order){ .reach = 1, .is_last = true, .factor = i ? 1 : 1.5 };
 		assert_int_equal(spool_add_merged(&m.spool, text, strlen(text), 1), 0);
 		struct work *work = merge_begin_spool(NULL, &m.spool, &m.order);
 		assert_int_equal(merge_result(work, &bytes, &why), i ? 0 : -EOVERFLOW);

@@ -232,3 +232,15 @@ double choice_chance(const struct choice *c, u64 busy_ppm)
 
 	return c->nr_chosen < c->fleet.nr ? estimate_chance(chance, choice_reach(c)) : 1;
 }
+
+double choice_fail_chance(u32 failed, u32 nr)
+{
+	const double p = CHOICE_FAILS;
+	double term = pow(1 - p, nr), fewer = 0;
+
+	for (u32 i = 0; i < failed; i++) {
+		fewer += term;
+		term *= (nr - i) / (i + 1.0) * p / (1 - p);
+	}
+	return 1 - fewer;
+}

@@ -62,3 +62,8 @@ double choice_chance(const struct choice *c, u64 busy_ppm);
 
 /* The size of such a node in sums over the fleet. */
 double choice_size(const struct choice *c, u64 busy_ppm);
+
+#define CHOICE_FAILS 0.02 /* of the nodes: so many may fail */
+
+/* The probability that `failed` or more of `nr` nodes fail, if each does with CHOICE_FAILS. */
+double choice_fail_chance(u32 failed, u32 nr);

@@ -40,8 +40,8 @@ struct combine {
 	u32 profile_partial, nr_partials;
 	VEC(struct merge_total) totals;
 	struct node_table table; /* of them, if the order lists nodes */
-	VEC(u32) part_of; /* by total; those of one spool become one */
-	char *error;      /* owned; NULL */
+	VEC(u32) part_of;        /* by total; those of one spool become one */
+	char *error;             /* owned; NULL */
 };
 
 /* Negative errno. */

@@ -39,8 +39,7 @@ struct contrasting {
 /* A row with what a method of the group has in a node. */
 static bool is_self(const struct side *s, const struct node_row *r)
 {
-	return r->kind == NODE_ROW_METHOD && r->type == s->type &&
-	       s->node_of[r->node] != NO_NODE;
+	return r->kind == NODE_ROW_METHOD && r->type == s->type && s->node_of[r->node] != NO_NODE;
 }
 
 static void side_init(struct side *s, const struct contrast_side *of)
@@ -144,9 +143,9 @@ static void find_spreads(struct contrasting *c, int side)
 
 	vec_each(r, &t->rows)
 		if (is_self(s, r))
-			vec_push(&parts, (struct method_part){
-						 method_of(c, t->texts.at[r->name]),
-						 s->node_of[r->node], (double)r->value });
+			vec_push(&parts,
+				 (struct method_part){ method_of(c, t->texts.at[r->name]),
+						       s->node_of[r->node], (double)r->value });
 	if (parts.nr)
 		qsort(parts.at, parts.nr, sizeof(parts.at[0]), by_method_and_node);
 	for (size_t i = 0, next; i < parts.nr; i = next) {

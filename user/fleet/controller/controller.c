@@ -34,19 +34,6 @@
 #define LIST_NODES    200  /* more nodes have no sums by method */
 #define TAG_NODES     20   /* samples of more nodes lose the label of their node */
 
-/* The probability that `failed` or more of `nr` nodes fail, if each does by CONTROLLER_FAILS. */
-static double fail_chance(u32 failed, u32 nr)
-{
-	const double p = CONTROLLER_FAILS;
-	double term = pow(1 - p, nr), fewer = 0;
-
-	for (u32 i = 0; i < failed; i++) {
-		fewer += term;
-		term *= (nr - i) / (i + 1.0) * p / (1 - p);
-	}
-	return 1 - fewer;
-}
-
 /* Of all nodes that match. The caller adds id, time and the hash of its secret. */
 static struct fleet_request order_request(const struct controller_order *o, enum fleet_want want)
 {
@@ -513,7 +500,7 @@ static void judge_wave(struct controller *c)
 	if (died) {
 		stop_waves(c, xasprintf("%u sampled JVM%s crashed: no further wave was started",
 					died, plural(died)));
-	} else if (fail_chance(failed, asked) < CONTROLLER_CHANCE) {
+	} else if (choice_fail_chance(failed, asked) < CONTROLLER_CHANCE) {
 		stop_waves(c, xasprintf("%u of %u nodes failed: no further wave was started",
 					failed, asked));
 	} else {

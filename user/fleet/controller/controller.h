@@ -12,8 +12,7 @@
 
 #define CONTROLLER_WAVES_FROM 10   /* so many nodes are recorded at once; more take waves */
 #define CONTROLLER_WATCH_S    60   /* between waves */
-#define CONTROLLER_FAILS      0.02 /* of the nodes: so many may fail */
-#define CONTROLLER_CHANCE     0.01 /* failures that are less probable then end the recording */
+#define CONTROLLER_CHANCE     0.01 /* failures that are less probable end the recording */
 #define CONTROLLER_SETTLE_S   60   /* after the recordings, while nothing arrives */
 
 struct controller_order {

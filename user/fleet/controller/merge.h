@@ -103,12 +103,3 @@ int merge_parse(const void *bytes, size_t len, struct partial_result *out);
  * unless it is -EAGAIN.
  */
 int merge_result(struct work *k, struct str *bytes, struct str *why);
-
-#define PRUNE_FRAME "[truncated]"
-
-/*
- * Keeps the `max` heaviest stacks of every service. Of the others PRUNE_FRAME replaces the frames
- * between the deepest caller that is kept and the leaf: self values of methods, and totals by label
- * and type, stay. Returns the largest value, in the first type, of a stack that was cut.
- */
-u64 prune_stacks(struct profile *p, u32 max);

@@ -71,8 +71,8 @@ static void add_values(struct finding *f, const struct controller_state *s)
 			continue;
 		HASH_FIND_STR(f->all, s->table->texts.at[r->name], one);
 		if (one && one->values && total->raw)
-			one->values[node] += (double)r->value * f->sample.nodes[node].value /
-					     (double)total->raw;
+			one->values[node] +=
+				(double)r->value * f->sample.nodes[node].value / (double)total->raw;
 	}
 }
 
