@@ -8,6 +8,7 @@
 #include <uthash.h>
 
 #include "base/auto.h"
+#include "fleet/controller/node_table.h"
 #include "profile/diff.h"
 
 #define NO_NODE UINT32_MAX

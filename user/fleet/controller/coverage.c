@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "fleet/controller/gather.h"
+#include "fleet/controller/node_table.h"
 #include "profile/profile.h"
 
 #define LOST_PERCENT  1

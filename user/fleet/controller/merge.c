@@ -20,6 +20,7 @@
 #include "export/merge.h"
 #include "export/read.h"
 #include "fleet/controller/estimate.h"
+#include "fleet/controller/node_table.h"
 #include "fleet/controller/prune.h"
 #include "fleet/wire/selector.h"
 #include "profile/names.h"

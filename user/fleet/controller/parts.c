@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "fleet/controller/coverage.h"
+#include "fleet/controller/node_table.h"
 
 struct found {
 	const char *name; /* the key; of the profile */
