@@ -39,7 +39,7 @@ struct counts {
 
 struct options {
 	int port, nr_nodes, first, zones, slow_ms, capture_ms, reconnect_s;
-	const char *host, *seeds, *prefix, *service, *busy;
+	const char *host, *join, *prefix, *service, *busy;
 	struct opt_list faults;
 	int percent[NR_FAULTS];
 	bool is_seen, is_audited, help;
@@ -53,24 +53,6 @@ static struct options o = { .host = "127.0.0.1",
 			    .service = "checkout",
 			    .reconnect_s = 60,
 			    .capture_ms = -1 };
-/* The private key in an nkey's seed: 32 bytes after two of prefix, in base32. */
-static void seed_private_key(const char *seed, u8 *out)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-	u32 held = 0, nr = 0, place = 0;
-
-	for (; *seed && place < 34; seed++) {
-		held = held << 5 | (u32)(strchr(digits, *seed) - digits);
-		nr += 5;
-		if (nr < 8)
-			continue;
-		nr -= 8;
-		if (place >= 2)
-			out[place - 2] = (u8)(held >> nr);
-		place++;
-	}
-}
-
 static void raise_limit(void)
 {
 	struct rlimit l;
@@ -134,7 +116,7 @@ static int parse(int argc, char **argv)
 		{ 0, "service", OPT_STRING, &o.service, "NAME", "(checkout)" },
 		{ 0, "busy", OPT_STRING, &o.busy, "N,..",
 		  "percent of a CPU in use, by file; 0: unknown" },
-		{ 0, "seeds", OPT_STRING, &o.seeds, "DIR", "nodes/ of sysflame fleet init" },
+		{ 0, "join", OPT_STRING, &o.join, "FILE", "the secret by which nodes join" },
 		{ 0, "capture-ms", OPT_INT, &o.capture_ms, "MS", "length of recordings" },
 		{ 0, "reconnect", OPT_INT, &o.reconnect_s, "S", "at most (60)" },
 		{ 0, "slow-ms", OPT_INT, &o.slow_ms, "MS", "for --slow (1000)" },

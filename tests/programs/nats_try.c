@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A client of NATS for tests: it tries forbidden subjects and faulty requests. DIR contains its
- * nats.nk and ca.pem, and for `ask` and `policy` the private key of a person.
+ * nats.nk or join, and ca.pem, and for `ask` and `policy` the private key of a person.
  *
  * usage: nats_try URL DIR pub|sub SUBJECT..
  *            prints "allowed SUBJECT" or "denied SUBJECT" for each, as the server answers
@@ -15,6 +15,8 @@
  *            sends requests for the census and for slices as fast as they can be signed
  *        nats_try URL DIR connect TIMES
  *            connects, and prints how often it was refused
+ *        nats_try URL DIR waits SECONDS
+ *            prints "connected", and "closed" when the server has ended the connection
  *        nats_try URL DIR asks INBOX SUBJECT
  *            asks JetStream for nodes last seen, publishes to SUBJECT below INBOX, and prints
  *            "message" and "seen: WHY" as they arrive
@@ -64,13 +66,14 @@ static char *read_text(const char *dir, const char *name)
 static natsStatus try_connect(const char *url, const char *dir)
 {
 	natsOptions *opts = NULL;
-	auto_free char *nkey = xasprintf("%s/nats.nk", dir), *ca = xasprintf("%s/ca.pem", dir);
+	auto_free char *ca = xasprintf("%s/ca.pem", dir);
+	struct bus_key key;
 	natsStatus s = natsOptions_Create(&opts);
 
 	natsOptions_SetURL(opts, url);
 	natsOptions_SetAllowReconnect(opts, false);
-	struct bus_key key = { .path = nkey };
-	if (!access(nkey, F_OK))
+	bus_key_init(&key, dir, getenv("NODE") ?: "n1");
+	if (bus_key_exists(&key))
 		bus_key_set(opts, &key);
 	if (!access(ca, R_OK))
 		s = natsOptions_LoadCATrustedCertificates(opts, ca);
@@ -309,6 +312,15 @@ static void ask_and_publish(const char *url, const char *dir, const char *inbox,
 		die("no answer", NATS_TIMEOUT);
 }
 
+static void wait_for_end(int seconds)
+{
+	puts("connected");
+	fflush(stdout);
+	for (int i = 0; i < seconds * 20 && !natsConnection_IsClosed(connection); i++)
+		nats_Sleep(50);
+	puts(natsConnection_IsClosed(connection) ? "closed" : "open");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 5)
@@ -322,6 +334,8 @@ int main(int argc, char **argv)
 		try_subjects(*argv[3] == 'p', argc - 4, argv + 4);
 	else if (!strcmp(argv[3], "ask"))
 		ask(argv[2], argv[4]);
+	else if (!strcmp(argv[3], "waits"))
+		wait_for_end(atoi(argv[4]));
 	else if (!strcmp(argv[3], "flood"))
 		flood(argv[2], atoi(argv[4]));
 	else if (!strcmp(argv[3], "policy") && strlen(argv[4]) <= 512)

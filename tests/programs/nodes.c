@@ -30,7 +30,7 @@
 #include "export/format/sflm.h"
 #include "export/read.h"
 #include "fleet/wire/entry.h"
-#include "fleet/wire/key.h"
+#include "fleet/wire/jwt.h"
 #include "fleet/wire/link.h"
 #include "fleet/wire/selector.h"
 #include "tests/lib/nodes.h"
@@ -69,7 +69,7 @@ struct node {
 
 static struct node *nodes;
 static VEC(struct body) bodies;
-static VEC(char *) seeds; /* nkeys, one for each node */
+static char *secret; /* by which nodes join; NULL */
 static int poller;
 static u32 nr_up, nr_connecting;
 static volatile sig_atomic_t is_over;
@@ -328,23 +328,22 @@ static void take_message(struct node *n, const char *reply, const void *bytes, s
 	message_fini(&m);
 }
 
-/* Signs the server's nonce, if nodes have keys. */
+/* Joins, and signs the server's nonce, if there is a secret. */
 static void add_login(struct node *n, const char *info, struct str *out)
 {
-	char public_key[NKEY_TEXT], nonce[128], text[2 * FLEET_SIGN_LEN];
-	u8 private_key[FLEET_KEY_LEN], signature[FLEET_SIGN_LEN + 2] = { 0 };
+	char seed[NKEY_SEED_TEXT], nonce[128], text[2 * FLEET_SIGN_LEN];
+	u8 signature[FLEET_SIGN_LEN + 2] = { 0 };
 	const char *at = strstr(info, "\"nonce\":\"");
-	size_t place = (size_t)(n - nodes);
+	auto_str struct str token = { 0 };
 
-	if (!at || place >= seeds.nr || sscanf(at + 9, "%127[^\"]", nonce) != 1 ||
-	    nkey_public(seeds.at[place], public_key))
+	if (!secret || !at || sscanf(at + 9, "%127[^\"]", nonce) != 1 ||
+	    jwt_join(secret, n->name, seed, &token) ||
+	    nkey_sign(seed, nonce, strlen(nonce), signature))
 		return;
-	seed_private_key(seeds.at[place], private_key);
-	key_sign_bytes(private_key, nonce, strlen(nonce), signature);
 	EVP_EncodeBlock((u8 *)text, signature, FLEET_SIGN_LEN + 2);
 	for (char *c = text; *c; c++)
 		*c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
-	str_addf(out, ",\"nkey\":\"%s\",\"sig\":\"%.86s\"", public_key, text);
+	str_addf(out, ",\"jwt\":\"%s\",\"sig\":\"%.86s\"", token.at, text);
 }
 
 static void log_in(struct node *n, const char *info)
@@ -536,20 +535,13 @@ static void read_body(const char *path)
 	vec_push(&bodies, b);
 }
 
-/* A file for each node, NAME.nk, as `sysflame fleet init` writes them. */
-static void read_seeds(void)
+static void read_secret(void)
 {
-	for (int i = 0; o.seeds && i < o.nr_nodes; i++) {
-		auto_free char *path = xasprintf("%s/%s/nats.nk", o.seeds, nodes[i].name);
-		char *text = NULL;
-		size_t len;
+	size_t len;
 
-		if (file_read(path, 1024, &text, &len)) {
-			fprintf(stderr, "nodes: %s cannot be read\n", path);
-			exit(1);
-		}
-		text[strcspn(text, "\n")] = '\0';
-		vec_push(&seeds, text);
+	if (o.join && file_read(o.join, 1024, &secret, &len)) {
+		fprintf(stderr, "nodes: %s cannot be read\n", o.join);
+		exit(1);
 	}
 }
 
@@ -565,7 +557,7 @@ int main(int argc, char **argv)
 	for (; next < argc; next++)
 		read_body(argv[next]);
 	make_nodes();
-	read_seeds();
+	read_secret();
 	serve();
 	print_counts(&counts);
 	return 0;

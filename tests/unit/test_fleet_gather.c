@@ -7,7 +7,7 @@
 
 #include "base/auto.h"
 #include "fleet/controller/gather.h"
-#include "fleet/wire/key.h"
+#include "fleet/wire/jwt.h"
 #include "fleet/wire/selector.h"
 #include "gather_bytes.h"
 
@@ -231,6 +231,40 @@ static void a_damaged_seed_is_refused(void **state)
 		assert_int_equal(nkey_public(seeds[i], text), -EINVAL);
 }
 
+static void keys_have_the_prefix_of_their_kind(void **state)
+{
+	static const char prefixes[NR_NKEY_KINDS] = { 'O', 'A', 'U' };
+
+	for (int kind = 0; kind < NR_NKEY_KINDS; kind++) {
+		char seed[NKEY_SEED_TEXT], public_key[NKEY_TEXT], again[NKEY_TEXT];
+		assert_int_equal(nkey_new((enum nkey_kind)kind, seed, public_key), 0);
+		assert_int_equal(seed[0], 'S');
+		assert_int_equal(seed[1], prefixes[kind]);
+		assert_int_equal(public_key[0], prefixes[kind]);
+		assert_int_equal(nkey_public(seed, again), 0);
+		assert_string_equal(again, public_key);
+	}
+}
+
+/* A server checks the rest (tests/fleet/test_fleet_security). */
+static void a_node_joins_by_a_secret_of_two_words(void **state)
+{
+	char signing[NKEY_SEED_TEXT], account[NKEY_TEXT], seed[NKEY_SEED_TEXT], own[NKEY_TEXT];
+	auto_str struct str token = { 0 };
+
+	assert_int_equal(nkey_new(NKEY_ACCOUNT, signing, account), 0);
+	auto_free char *secret = xasprintf("%s %s", signing, account);
+	assert_int_equal(jwt_join(secret, "n1", seed, &token), 0);
+	assert_int_equal(nkey_public(seed, own), 0);
+	assert_int_equal(own[0], 'U');
+	/* {"typ":"JWT","alg":"ed25519-nkey"} */
+	assert_memory_equal(token.at, "eyJ0eXAiOiJKV1QiLCJhbGciOiJlZDI1NTE5LW5rZXkifQ.eyJ", 50);
+	const char *last = strrchr(token.at, '.');
+	assert_int_equal(strlen(last + 1), 86);
+	assert_int_equal(jwt_join(signing, "n1", seed, &token), -EINVAL);
+	assert_int_equal(jwt_join("SA A", "n1", seed, &token), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +278,8 @@ int main(void)
 		cmocka_unit_test(a_seed_has_its_public_key),
 		cmocka_unit_test(a_seed_signs_like_its_key),
 		cmocka_unit_test(a_damaged_seed_is_refused),
+		cmocka_unit_test(keys_have_the_prefix_of_their_kind),
+		cmocka_unit_test(a_node_joins_by_a_secret_of_two_words),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/opt.h"
 #include "cmd/cmd.h"
@@ -19,10 +20,61 @@
 #include "fleet/cli/request.h"
 #include "fleet/wire/selector.h"
 
+#define NODES_BYTES (16u << 20)
+
 struct options {
 	const char *dir, *person, *role, *namespaces, *nodes, *hosts;
 	bool help;
 };
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int check_twins(const char *path, char **all, size_t nr)
+{
+	if (nr)
+		qsort(all, nr, sizeof(*all), by_text);
+	for (size_t i = 1; i < nr; i++)
+		if (!strcmp(all[i - 1], all[i])) {
+			log_error("fleet: %s: the name %s is there twice", path, all[i]);
+			return EXIT_USAGE;
+		}
+	return 0;
+}
+
+/* The names of a file, each once. Returns an exit status. */
+static int read_names(const char *path, struct str *names, size_t *nr)
+{
+	auto_free char *text = NULL;
+	VEC(char *) all = { 0 };
+	char *rest, *line;
+	size_t len, number = 0;
+	int err = file_read(path, NODES_BYTES, &text, &len), status = 0;
+
+	if (err) {
+		log_error("fleet: %s: %s", path, strerror(-err));
+		return EXIT_FAILED;
+	}
+	for (rest = text; (line = strsep(&rest, "\n")) && !status;) {
+		number++;
+		line[strcspn(line, "# \t\r")] = '\0';
+		if (!*line)
+			continue;
+		vec_push(&all, line);
+		str_addf(names, "%s\n", line);
+		if (node_name_is_valid(line))
+			continue;
+		log_error("fleet: %s: line %zu: a name has 1 to 63 letters, digits, - and _", path,
+			  number);
+		status = EXIT_USAGE;
+	}
+	status = status ?: check_twins(path, all.at, all.nr);
+	*nr = all.nr;
+	vec_fini(&all);
+	return status;
+}
 
 /* For the policies that its owner signs. */
 static int write_person(const char *dir, const char *person)
@@ -119,35 +171,38 @@ static enum rights_kind person_kind(const char *role)
 static int init(const struct options *o)
 {
 	const struct layout_options layout = { .dir = o->dir,
-					       .nodes = o->nodes,
 					       .hosts = o->hosts ?: "localhost,127.0.0.1",
 					       .person = o->person,
 					       .person_kind = person_kind(o->role) };
 	auto_str struct str names = { 0 }, line = { 0 };
 	u8 public_key[FLEET_KEY_LEN];
+	bool has_server = o->nodes || o->hosts;
 	size_t nr = 0;
-	int status = o->nodes ? layout_read_nodes(o->nodes, &names, &nr) : 0;
+	int status = o->nodes ? read_names(o->nodes, &names, &nr) : 0;
 
-	if (!status && o->nodes)
+	if (!status && has_server)
 		status = layout_check_hosts(layout.hosts);
 	status = status ?: make_key(o, o->dir, public_key, &line);
 	if (!status && announce(o->dir, &line)) {
 		remove_key(o->dir);
 		status = EXIT_FAILED;
 	}
-	if (!status && !o->nodes)
+	if (!status && !has_server)
 		log_info("%s/key is private; copy the line above into the file `keys` of every "
 			 "node's --fleet-dir",
 			 o->dir);
-	if (status || !o->nodes)
+	if (status || !has_server)
 		return status;
 	str_add(&names, "");
 	status = layout_write(&layout, names.at, public_key);
-	if (!status)
-		log_info("%zu nodes. Copy %s/nodes/NAME to the --fleet-dir of each node, and "
-			 "%s/server to the NATS server, which starts by: nats-server -c hub.conf",
-			 nr, o->dir, o->dir);
-	return status;
+	if (status)
+		return status;
+	if (nr)
+		log_info("%zu nodes have keys of their own, in %s/nodes", nr, o->dir);
+	log_info("copy %s/join to the --fleet-dir of all other nodes, and %s/server to the NATS "
+		 "server, which starts by: nats-server -c hub.conf",
+		 o->dir, o->dir);
+	return 0;
 }
 
 int fleet_init_main(int argc, char **argv)
@@ -161,24 +216,23 @@ int fleet_init_main(int argc, char **argv)
 		{ 0, "namespaces", OPT_STRING, &o.namespaces, "NAME,..",
 		  "what a profiler may record" },
 		{ 0, "nodes", OPT_STRING, &o.nodes, "FILE",
-		  "a name on each line: also make their keys for NATS, and its configuration" },
+		  "a name on each line: as --hosts, and each gets a key of its own" },
 		{ 0, "hosts", OPT_STRING, &o.hosts, "HOST,..",
-		  "names and addresses of the server (localhost,127.0.0.1)" },
+		  "also make keys and configuration of a NATS server of these names and "
+		  "addresses (localhost,127.0.0.1), and the secret by which nodes join" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
 	};
 	int status = requests_parse(
 		"init", opts, ARRAY_SIZE(opts), argc, argv, &o.help,
 		"usage: sysflame fleet init --dir DIR [OPTION..]\n\n"
-		"Makes a key, and prints the line by which nodes know it. With --nodes it also\n"
-		"makes a key of NATS for each node, with the rights it needs, and configuration\n"
-		"for nats-server.\n");
+		"Makes a key, and prints the line by which nodes know it. With --hosts it also\n"
+		"makes configuration for nats-server, and one folder by which any number of\n"
+		"nodes join.\n");
 
 	if (status >= 0)
 		return status;
 	if (!o.dir)
 		return requests_usage_error("init", "needs --dir DIR");
-	if (!o.nodes && o.hosts)
-		return requests_usage_error("init", "--hosts needs --nodes FILE");
 	if (!node_name_is_valid(o.person))
 		return requests_usage_error("init",
 					    "a person's name has 1 to 63 letters, digits, - and _");
@@ -187,21 +241,25 @@ int fleet_init_main(int argc, char **argv)
 
 struct change {
 	const char *dir, *name, *role, *namespaces;
-	bool is_person, help;
+	bool is_person, is_join, help;
 };
 
 static int parse_change(struct change *c, int argc, char **argv, bool adds)
 {
-	const struct opt opts[] = {
-		{ 0, "dir", OPT_STRING, &c->dir, "DIR", "the folder of fleet init" },
-		{ 0, "person", OPT_BOOL, &c->is_person, NULL, "NAME is a person" },
-		{ 'h', "help", OPT_BOOL, &c->help, NULL, "show this help" },
+	const struct opt all[] = {
+		/* `add` has the first two, `revoke` the last one. */
 		{ 0, "role", OPT_STRING, &c->role, "ROLE",
 		  "of a person: viewer, profiler or operator (viewer)" },
 		{ 0, "namespaces", OPT_STRING, &c->namespaces, "NAME,..",
 		  "what a profiler may record" },
+		{ 0, "dir", OPT_STRING, &c->dir, "DIR", "the folder of fleet init" },
+		{ 0, "person", OPT_BOOL, &c->is_person, NULL, "NAME is a person" },
+		{ 'h', "help", OPT_BOOL, &c->help, NULL, "show this help" },
+		{ 0, "join", OPT_BOOL, &c->is_join, NULL,
+		  "instead of NAME: the secret by which nodes join; there is a new one then" },
 	};
-	size_t nr = ARRAY_SIZE(opts) - (adds ? 0 : 2);
+	const struct opt *opts = adds ? all : all + 2;
+	size_t nr = ARRAY_SIZE(all) - (adds ? 1 : 2);
 	int words = opt_parse_mixed(opts, nr, argc, argv);
 
 	if (words < 0)
@@ -220,7 +278,7 @@ static int parse_change(struct change *c, int argc, char **argv, bool adds)
 	}
 	c->role = c->role ?: "viewer";
 	c->name = words == 1 ? argv[0] : "";
-	if (c->dir && node_name_is_valid(c->name))
+	if (c->dir && (c->is_join ? !words && !c->is_person : node_name_is_valid(c->name)))
 		return 0;
 	log_error("fleet: takes --dir DIR and a name of 1 to 63 letters, digits, - and _");
 	return EXIT_USAGE;
@@ -231,14 +289,18 @@ static enum rights_kind kind_of(const struct change *c)
 	return c->is_person ? person_kind(c->role) : RIGHTS_NODE;
 }
 
-static int say_reload(const struct change *c, int status)
+static int say_next(const struct change *c, bool adds, int status)
 {
 	if (status)
 		return status;
-	log_info("copy server/users.conf to the NATS servers, and reload them: nats-server "
-		 "--signal reload");
+	if (!adds)
+		log_info("copy server/account.conf to the NATS servers, and reload them: "
+			 "nats-server --signal reload");
 	if (c->is_person)
-		log_info("copy nodes/NAME/keys to the --fleet-dir of each node");
+		log_info("copy nodes/NAME/keys to the --fleet-dir of each node, and join/keys to "
+			 "those that joined");
+	if (c->is_join)
+		log_info("copy join/join to the --fleet-dir of each node that joins");
 	return 0;
 }
 
@@ -273,8 +335,9 @@ int fleet_add_main(int argc, char **argv)
 
 	if (status || c.help)
 		return status;
-	return say_reload(&c, c.is_person ? add_person(&c)
-					  : layout_add(c.dir, kind_of(&c), c.name, NULL));
+	return say_next(&c, true,
+			c.is_person ? add_person(&c)
+				    : layout_add(c.dir, kind_of(&c), c.name, NULL));
 }
 
 int fleet_revoke_main(int argc, char **argv)
@@ -286,5 +349,8 @@ int fleet_revoke_main(int argc, char **argv)
 		return status;
 	if (c.is_person) /* first: nodes trust it */
 		status = layout_change_keys(c.dir, c.name, "");
-	return say_reload(&c, status ?: layout_revoke(c.dir, kind_of(&c), c.name));
+	status = status
+			 ?: c.is_join ? layout_revoke_join(c.dir)
+				      : layout_revoke(c.dir, kind_of(&c), c.name);
+	return say_next(&c, false, status);
 }

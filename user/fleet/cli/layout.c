@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,13 +23,14 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "cmd/cmd.h"
-#include "fleet/wire/key.h"
+#include "fleet/wire/jwt.h"
 #include "fleet/wire/link.h"
 #include "fleet/wire/selector.h"
 
 #define NODES_BYTES    (16u << 20)
-#define USERS_BYTES    (256u << 20)
+#define CLIENTS_BYTES  (64u << 20)
 #define INBOX_TEXT     64
 #define AUTHORITY_DAYS 3650
 #define SERVER_DAYS    730
@@ -186,8 +186,10 @@ static void certificate_fini(struct certificate *c)
 	str_fini(&c->key);
 }
 
+#define NO_LIMITS "\"subs\":-1,\"data\":-1,\"payload\":-1"
+
 struct grants {
-	const char *kind;
+	const char *kind;                       /* of a line of `clients` */
 	const char *publish[20], *subscribe[8]; /* NAME and INBOX stand for those of the client */
 };
 
@@ -255,26 +257,16 @@ static void add_list(struct str *out, const char *const *subjects, size_t nr, co
 	}
 }
 
-/* Appends the line of a client. `inbox`: the token of its inboxes; of a node its name. */
-static void rights_add(struct str *out, enum rights_kind kind, const char *name, const char *inbox,
-		       const char *public_key)
+/* Appends the rights of a client as JSON. `inbox`: the token of its inboxes; of a node its name. */
+static void rights_add(struct str *out, enum rights_kind kind, const char *name, const char *inbox)
 {
 	const struct grants *g = &grants[kind];
 
-	str_addf(out, "{nkey:%s,permissions:{publish:{allow:[", public_key);
+	str_add(out, "\"pub\":{\"allow\":[");
 	add_list(out, g->publish, ARRAY_SIZE(g->publish), name, inbox);
-	str_add(out, "]},subscribe:{allow:[");
+	str_add(out, "]},\"sub\":{\"allow\":[");
 	add_list(out, g->subscribe, ARRAY_SIZE(g->subscribe), name, inbox);
-	str_addf(out, "]}}} # %s %s\n", g->kind, name);
-}
-
-/* Whether a line is that of the client. */
-static bool rights_line_is(const char *line, enum rights_kind kind, const char *name)
-{
-	auto_free char *end = xasprintf("} # %s %s", grants[kind].kind, name);
-	size_t len = strlen(line), nr = strlen(end);
-
-	return len >= nr && !strcmp(line + len - nr, end);
+	str_add(out, "]}," NO_LIMITS);
 }
 
 static const char common[] = "port: 4222\n"
@@ -291,50 +283,41 @@ static const char tls[] = "tls {\n"
 			  "  timeout: 10\n"
 			  "}\n";
 
+static const char includes[] = "include \"operator.conf\"\n"
+			       "include \"account.conf\"\n";
+
 /* Appends the configuration of the server in the middle, and of one near the nodes. */
-static void rights_add_hub(struct str *out, const char *leaf_password)
+static void rights_add_hub(struct str *out)
 {
 	str_add(out, "# nats-server -c hub.conf, in this folder. Made by sysflame fleet init.\n"
 		     "server_name: sysflame-hub\n");
-	str_addf(out, "%s%s", common, tls);
+	str_addf(out, "%s%s%s", common, tls, includes);
 	str_add(out, "jetstream {\n"
 		     "  domain: " STREAM_DOMAIN "\n"
 		     "  store_dir: \"./jetstream\"\n"
 		     "  max_memory_store: 256MB\n"
 		     "  max_file_store: 4GB\n"
 		     "}\n");
-	str_addf(out, "leafnodes {\nport: 7422\n%s", tls);
-	str_addf(out, "authorization { user: leaf, password: \"%s\", account: FLEET }\n}\n",
-		 leaf_password);
-	str_add(out, "accounts {\n"
-		     "  FLEET {\n"
-		     "    jetstream: enabled\n"
-		     "    include \"users.conf\"\n"
-		     "  }\n"
-		     "}\n");
+	str_addf(out, "leafnodes {\nport: 7422\n%s}\n", tls);
 }
 
-static void rights_add_leaf(struct str *out, const char *hub_host, const char *leaf_password)
+static void rights_add_leaf(struct str *out, const char *hub_host, const char *account)
 {
 	str_add(out, "# nats-server -c leaf.conf near the nodes of a zone, with the other files of "
 		     "this folder\n# except hub.conf. Made by sysflame fleet init.\n");
-	str_addf(out, "%s%s", common, tls);
+	str_addf(out, "%s%s%s", common, tls, includes);
 	str_addf(out,
 		 "leafnodes {\n"
 		 "  remotes: [\n"
 		 "    {\n"
-		 "      url: \"tls://leaf:%s@%s:7422\"\n"
-		 "      account: FLEET\n"
+		 "      url: \"tls://%s:7422\"\n"
+		 "      account: %s\n"
+		 "      credentials: \"./leaf.creds\"\n"
 		 "      tls { ca_file: \"./ca.pem\" }\n"
 		 "    }\n"
 		 "  ]\n"
 		 "}\n",
-		 leaf_password, hub_host);
-	str_add(out, "accounts {\n"
-		     "  FLEET {\n"
-		     "    include \"users.conf\"\n"
-		     "  }\n"
-		     "}\n");
+		 hub_host, account);
 }
 
 static const char *const folders[NR_RIGHTS] = {
@@ -347,52 +330,6 @@ static int failed(const char *path, int err)
 {
 	log_error("fleet: %s: %s", path, strerror(-err));
 	return EXIT_FAILED;
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int check_twins(const char *path, char **all, size_t nr)
-{
-	if (nr)
-		qsort(all, nr, sizeof(*all), by_text);
-	for (size_t i = 1; i < nr; i++)
-		if (!strcmp(all[i - 1], all[i])) {
-			log_error("fleet: %s: the name %s is there twice", path, all[i]);
-			return EXIT_USAGE;
-		}
-	return 0;
-}
-
-int layout_read_nodes(const char *path, struct str *names, size_t *nr)
-{
-	auto_free char *text = NULL;
-	VEC(char *) all = { 0 };
-	char *rest, *line;
-	size_t len, number = 0;
-	int err = file_read(path, NODES_BYTES, &text, &len), status = 0;
-
-	if (err)
-		return failed(path, err);
-	for (rest = text; (line = strsep(&rest, "\n")) && !status;) {
-		number++;
-		line[strcspn(line, "# \t\r")] = '\0';
-		if (!*line)
-			continue;
-		vec_push(&all, line);
-		str_addf(names, "%s\n", line);
-		if (node_name_is_valid(line))
-			continue;
-		log_error("fleet: %s: line %zu: a name has 1 to 63 letters, digits, - and _", path,
-			  number);
-		status = EXIT_USAGE;
-	}
-	status = status ?: check_twins(path, all.at, all.nr);
-	*nr = all.nr;
-	vec_fini(&all);
-	return status;
 }
 
 static int make_folder(const char *path)
@@ -447,39 +384,113 @@ static int copy_to(const char *client, const char *dir, const char *name)
 	return file_read(from, NODES_BYTES, &text, &len) ?: replace_file(to, text, len);
 }
 
-/* Makes the folder of a client with its key, and appends its line. */
-static int add_client(const char *dir, enum rights_kind kind, const char *name,
-		      const u8 *public_key, struct str *users)
-{
-	auto_free char *folder = xasprintf("%s/%s/%s", dir, folders[kind], name);
-	char seed[NKEY_SEED_TEXT + 1], nkey[NKEY_TEXT], inbox[INBOX_TEXT];
-	int err = make_folder(folder) ?: nkey_new(seed, nkey);
+/* The seeds that sign, in the folder of fleet init. */
+#define OPERATOR_FILE "operator.nk"
+#define ACCOUNT_FILE  "account.nk"
+#define SYSTEM_FILE   "system.nk"
+#define NODE_FILE     "node.nk"
+#define JOIN_FILE     "join/join"
 
-	copy_text(inbox, sizeof(inbox), name);
-	if (public_key)
-		hex_print(public_key, INBOX_OWNER, inbox);
-	auto_free char *path = xasprintf("%s/nats.nk", folder);
+/* A key of NATS in the folder. Negative errno. */
+static int make_seed(const char *dir, const char *name, enum nkey_kind kind,
+		     char public_key[NKEY_TEXT])
+{
+	auto_free char *path = xasprintf("%s/%s", dir, name);
+	char seed[NKEY_SEED_TEXT + 1];
+	int err = nkey_new(kind, seed, public_key);
+
 	if (err)
 		return err;
 	strcat(seed, "\n");
 	err = layout_write_file(path, true, seed, strlen(seed));
 	explicit_bzero(seed, sizeof(seed));
+	return err;
+}
+
+/* The first word of a file, a seed. Negative errno. */
+static int read_seed(const char *dir, const char *name, char seed[NKEY_SEED_TEXT])
+{
+	auto_free char *path = xasprintf("%s/%s", dir, name), *text = NULL;
+	size_t len;
+	int err = file_read(path, NODES_BYTES, &text, &len);
+
 	if (err)
 		return err;
-	err = copy_to(folder, dir, "ca.pem");
+	text[strcspn(text, " \n")] = '\0';
+	copy_text(seed, NKEY_SEED_TEXT, text);
+	explicit_bzero(text, strlen(text));
+	return 0;
+}
+
+static int read_public(const char *dir, const char *name, char public_key[NKEY_TEXT])
+{
+	char seed[NKEY_SEED_TEXT];
+	int err = read_seed(dir, name, seed) ?: nkey_public(seed, public_key);
+
+	explicit_bzero(seed, sizeof(seed));
+	return err;
+}
+
+/* Rights of a person are in the token, those of a node in the key that signs it. */
+static int add_token(const char *dir, enum rights_kind kind, const char *name, const char *inbox,
+		     const char *public_key, struct str *out)
+{
+	char seed[NKEY_SEED_TEXT], account[NKEY_TEXT];
+	auto_str struct str nats = { 0 };
+	struct jwt_claims claims = { .issuer = seed, .subject = public_key, .name = name };
+	int err = read_seed(dir, kind == RIGHTS_NODE ? NODE_FILE : ACCOUNT_FILE, seed)
+			  ?: read_public(dir, ACCOUNT_FILE, account);
+
+	if (err)
+		return err;
+	if (kind == RIGHTS_NODE) {
+		err = jwt_user(seed, account, name, public_key, 0, out);
+	} else {
+		rights_add(&nats, kind, name, inbox);
+		str_add(&nats, ",\"type\":\"user\"");
+		claims.nats = nats.at;
+		err = jwt_sign(&claims, out);
+	}
+	explicit_bzero(seed, sizeof(seed));
+	return err;
+}
+
+/* Makes the folder of a client with its key and token, and appends its line. */
+static int add_client(const char *dir, enum rights_kind kind, const char *name,
+		      const u8 *public_key, struct str *clients)
+{
+	auto_free char *folder = xasprintf("%s/%s/%s", dir, folders[kind], name);
+	auto_free char *key_path = xasprintf("%s/nats.nk", folder);
+	auto_free char *token_path = xasprintf("%s/nats.jwt", folder);
+	auto_str struct str token = { 0 };
+	char nkey[NKEY_TEXT], inbox[INBOX_TEXT];
+	int err = make_folder(folder) ?: make_seed(folder, "nats.nk", NKEY_USER, nkey);
+
+	if (err)
+		return err;
+	copy_text(inbox, sizeof(inbox), name);
+	if (public_key)
+		hex_print(public_key, INBOX_OWNER, inbox);
+	err = add_token(dir, kind, name, inbox, nkey, &token);
+	str_add(&token, "\n");
+	err = err ?: layout_write_file(token_path, false, token.at, token.len)
+			    ?: copy_to(folder, dir, "ca.pem");
 	if (!public_key)
 		err = err ?: copy_to(folder, dir, "keys");
-	if (err)
-		unlink(path); /* no server knows it */
-	else
-		rights_add(users, kind, name, inbox, nkey);
+	if (err) {
+		unlink(key_path);
+		unlink(token_path);
+	} else {
+		str_addf(clients, "%s %s %s\n", grants[kind].kind, name, nkey);
+	}
 	return err;
 }
 
 /* Files that somebody else has put there stay, and so does the folder then. */
 static int remove_client(const char *dir, enum rights_kind kind, const char *name)
 {
-	static const char *const files[] = { "nats.nk", "ca.pem", "keys", "key", "person" };
+	static const char *const files[] = { "nats.nk", "nats.jwt", "ca.pem",
+					     "keys",    "key",      "person" };
 	auto_free char *folder = xasprintf("%s/%s/%s", dir, folders[kind], name);
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
@@ -509,40 +520,180 @@ static int write_certificates(const struct layout_options *o, const char *server
 	return err;
 }
 
+/* The names in `clients` that are revoked, as members of a JSON object. */
+static void add_revoked(const char *clients, struct str *out)
+{
+	auto_free char *copy = xstrdup(clients);
+	char *rest = copy, *line, at[32], nkey[NKEY_TEXT];
+
+	for (bool is_first = true; (line = strsep(&rest, "\n"));)
+		if (sscanf(line, "revoked %31s %56s", at, nkey) == 2) {
+			str_addf(out, "%s\"%s\":%s", is_first ? "" : ",", nkey, at);
+			is_first = false;
+		}
+}
+
+#define CONNECTION_LIMITS                                                                         \
+	"\"limits\":{" NO_LIMITS ",\"imports\":-1,\"exports\":-1,\"wildcards\":true,\"conn\":-1," \
+	"\"leaf\":-1"
+#define ACCOUNT_END "},\"default_permissions\":{\"pub\":{},\"sub\":{}},\"type\":\"account\""
+
+/* The system account may not have streams. */
+static const char system_claims[] = CONNECTION_LIMITS ACCOUNT_END;
+static const char fleet_claims[] =
+	CONNECTION_LIMITS ",\"mem_storage\":-1,\"disk_storage\":-1,\"streams\":-1,"
+			  "\"consumer\":-1" ACCOUNT_END;
+
+/* A key that signs nodes only: their rights are in the account, by the name of the token. */
+static int add_scope(const char *dir, const char *file, struct str *out)
+{
+	char public_key[NKEY_TEXT];
+	int err = read_public(dir, file, public_key);
+
+	str_addf(out, "{\"kind\":\"user_scope\",\"key\":\"%s\",\"role\":\"node\",\"template\":{",
+		 public_key);
+	rights_add(out, RIGHTS_NODE, "{{name()}}", "{{name()}}");
+	str_add(out, "}}");
+	return err;
+}
+
+static int sign_by_operator(const char *dir, const char *subject, const char *name,
+			    const char *nats, struct str *out)
+{
+	char seed[NKEY_SEED_TEXT];
+	const struct jwt_claims claims = { seed, subject, name, 0, nats };
+	int err = read_seed(dir, OPERATOR_FILE, seed) ?: jwt_sign(&claims, out);
+
+	explicit_bzero(seed, sizeof(seed));
+	return err;
+}
+
+/* What servers know of nodes and people: the account, with who was revoked. Negative errno. */
+static int write_account(const char *dir, const char *clients)
+{
+	auto_free char *path = xasprintf("%s/server/account.conf", dir);
+	char account[NKEY_TEXT] = "", system[NKEY_TEXT] = "";
+	auto_str struct str nats = { 0 }, out = { 0 };
+	int err = read_public(dir, ACCOUNT_FILE, account) ?: read_public(dir, SYSTEM_FILE, system);
+
+	str_addf(&nats, "%s,\"signing_keys\":[", fleet_claims);
+	err = err ?: add_scope(dir, NODE_FILE, &nats);
+	str_add_char(&nats, ',');
+	err = err ?: add_scope(dir, JOIN_FILE, &nats);
+	str_add(&nats, "],\"revocations\":{");
+	add_revoked(clients, &nats);
+	str_add(&nats, "}");
+	str_addf(&out, "resolver_preload: {\n  %s: \"", account);
+	err = err ?: sign_by_operator(dir, account, "FLEET", nats.at, &out);
+	str_addf(&out, "\"\n  %s: \"", system);
+	err = err ?: sign_by_operator(dir, system, "SYS", system_claims, &out);
+	str_add(&out, "\"\n}\n");
+	return err ?: replace_file(path, out.at, out.len);
+}
+
+static int write_operator(const char *dir, const char *server)
+{
+	char operator[NKEY_TEXT], system[NKEY_TEXT];
+	auto_str struct str out = { 0 };
+	int err =
+		read_public(dir, OPERATOR_FILE, operator) ?: read_public(dir, SYSTEM_FILE, system);
+	auto_free char *nats = xasprintf("\"system_account\":\"%s\",\"type\":\"operator\"", system);
+
+	str_add(&out, "operator: \"");
+	err = err ?: sign_by_operator(dir, operator, "sysflame", nats, &out);
+	str_addf(&out, "\"\nsystem_account: %s\nresolver: MEMORY\n", system);
+	return err ?: write_in(server, "operator.conf", true, &out);
+}
+
+/* In the format of nsc. */
+static int write_leaf_creds(const char *dir, const char *server)
+{
+	char signing[NKEY_SEED_TEXT], seed[NKEY_SEED_TEXT], public_key[NKEY_TEXT];
+	const struct jwt_claims claims = {
+		.issuer = signing,
+		.subject = public_key,
+		.name = "leaf",
+		.nats = NO_LIMITS ",\"allowed_connection_types\":[\"LEAFNODE\"],\"type\":\"user\"",
+	};
+	auto_str struct str out = { 0 };
+	int err = read_seed(dir, ACCOUNT_FILE, signing) ?: nkey_new(NKEY_USER, seed, public_key);
+
+	str_add(&out, "-----BEGIN NATS USER JWT-----\n");
+	err = err ?: jwt_sign(&claims, &out);
+	str_addf(&out,
+		 "\n------END NATS USER JWT------\n\n-----BEGIN USER NKEY SEED-----\n%s\n"
+		 "------END USER NKEY SEED------\n",
+		 seed);
+	err = err ?: write_in(server, "leaf.creds", true, &out);
+	explicit_bzero(signing, sizeof(signing));
+	explicit_bzero(seed, sizeof(seed));
+	return err;
+}
+
+/* What every node may have: the secret by which it joins. Negative errno. */
+static int write_join(const char *dir)
+{
+	auto_free char *path = xasprintf("%s/%s", dir, JOIN_FILE);
+	char seed[NKEY_SEED_TEXT], public_key[NKEY_TEXT], account[NKEY_TEXT];
+	int err =
+		read_public(dir, ACCOUNT_FILE, account) ?: nkey_new(NKEY_ACCOUNT, seed, public_key);
+	auto_free char *text = xasprintf("%s %s\n", seed, account);
+
+	if (!err)
+		err = access(path, F_OK) ? layout_write_file(path, true, text, strlen(text))
+					 : replace_file(path, text, strlen(text));
+	explicit_bzero(text, strlen(text));
+	explicit_bzero(seed, sizeof(seed));
+	return err;
+}
+
 static int write_configuration(const struct layout_options *o, const char *server)
 {
 	auto_str struct str hub = { 0 }, leaf = { 0 };
 	auto_free char *host = strndup(o->hosts, strcspn(o->hosts, ","));
-	char password[2 * FLEET_ID_LEN + 1];
-	u8 random[FLEET_ID_LEN];
+	char public_key[NKEY_TEXT], account[NKEY_TEXT];
+	int err = make_seed(o->dir, OPERATOR_FILE, NKEY_OPERATOR, public_key)
+			  ?: make_seed(o->dir, ACCOUNT_FILE, NKEY_ACCOUNT, account)
+			  ?: make_seed(o->dir, SYSTEM_FILE, NKEY_ACCOUNT, public_key)
+			  ?: make_seed(o->dir, NODE_FILE, NKEY_ACCOUNT, public_key);
 
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return -EIO;
-	hex_print(random, sizeof(random), password);
-	rights_add_hub(&hub, password);
-	rights_add_leaf(&leaf, host, password);
-	return write_in(server, "hub.conf", true, &hub)
-		       ?: write_in(server, "leaf.conf", true, &leaf);
+	if (err)
+		return err;
+	rights_add_hub(&hub);
+	rights_add_leaf(&leaf, host, account);
+	return write_join(o->dir) ?: write_operator(o->dir, server)
+			  ?: write_account(o->dir, "")
+			  ?: write_leaf_creds(o->dir, server)
+			  ?: write_in(server, "hub.conf", true, &hub)
+			  ?: write_in(server, "leaf.conf", true, &leaf);
+}
+
+/* The person's own files are in the folder of fleet init, too. */
+static int copy_own(const struct layout_options *o, const char *name, bool is_private)
+{
+	auto_free char *from = xasprintf("%s/people/%s/%s", o->dir, o->person, name);
+	auto_free char *to = xasprintf("%s/%s", o->dir, name), *text = NULL;
+	size_t len = 0;
+	int err = file_read(from, NODES_BYTES, &text, &len)
+			  ?: layout_write_file(to, is_private, text, len);
+
+	if (text)
+		explicit_bzero(text, len);
+	return err;
 }
 
 static int add_clients(const struct layout_options *o, const char *names, const u8 *public_key,
-		       struct str *users)
+		       struct str *clients)
 {
-	auto_free char *copy = xstrdup(names);
-	auto_free char *own = xasprintf("%s/people/%s/nats.nk", o->dir, o->person);
-	auto_free char *here = xasprintf("%s/nats.nk", o->dir);
-	char *rest = copy, *name, *seed = NULL;
-	size_t len = 0;
-	int err = add_client(o->dir, o->person_kind, o->person, public_key, users);
+	auto_free char *copy = xstrdup(names), *join = xasprintf("%s/join", o->dir);
+	char *rest = copy, *name;
+	int err = add_client(o->dir, o->person_kind, o->person, public_key, clients);
 
-	err = err ?: file_read(own, NKEY_SEED_TEXT + 1, &seed, &len)
-			    ?: layout_write_file(here, true, seed, len);
-	if (seed)
-		explicit_bzero(seed, len);
-	free(seed);
+	err = err ?: copy_own(o, "nats.nk", true) ?: copy_own(o, "nats.jwt", false)
+		  ?: copy_to(join, o->dir, "ca.pem") ?: copy_to(join, o->dir, "keys");
 	while (!err && (name = strsep(&rest, "\n")))
 		if (*name)
-			err = add_client(o->dir, RIGHTS_NODE, name, NULL, users);
+			err = add_client(o->dir, RIGHTS_NODE, name, NULL, clients);
 	return err;
 }
 
@@ -556,18 +707,17 @@ int layout_check_hosts(const char *hosts)
 
 int layout_write(const struct layout_options *o, const char *names, const u8 *public_key)
 {
-	auto_free char *server = xasprintf("%s/server", o->dir);
-	auto_str struct str users = { 0 };
-	int err = make_folder(server) ?: write_certificates(o, server);
+	auto_free char *server = xasprintf("%s/server", o->dir),
+		       *join = xasprintf("%s/join", o->dir);
+	auto_str struct str clients = { 0 };
+	int err = make_folder(server) ?: make_folder(join) ?: write_certificates(o, server);
 
 	for (int i = 0; i < NR_RIGHTS && !err; i++) {
 		auto_free char *folder = xasprintf("%s/%s", o->dir, folders[i]);
 		err = make_folder(folder);
 	}
-	str_add(&users, "users: [\n");
-	err = err ?: write_configuration(o, server) ?: add_clients(o, names, public_key, &users);
-	str_add(&users, "]\n");
-	err = err ?: write_in(server, "users.conf", true, &users);
+	err = err ?: write_configuration(o, server) ?: add_clients(o, names, public_key, &clients);
+	err = err ?: write_in(o->dir, "clients", true, &clients);
 	return err ? failed(o->dir, err) : 0;
 }
 
@@ -594,7 +744,8 @@ static int spread_keys(const char *dir)
 	}
 	if (d)
 		closedir(d);
-	return err;
+	auto_free char *join = xasprintf("%s/join", dir);
+	return err ?: access(join, F_OK) ? err : copy_to(join, dir, "keys");
 }
 
 int layout_change_keys(const char *dir, const char *without, const char *line)
@@ -618,41 +769,43 @@ int layout_change_keys(const char *dir, const char *without, const char *line)
 }
 
 /* Reads the lines of all clients, and keeps others from changing them until `lock` is closed. */
-static int read_users(const char *dir, char **text, int *lock)
+static int read_clients(const char *dir, char **text, int *lock)
 {
-	auto_free char *server = xasprintf("%s/server", dir);
-	auto_free char *path = xasprintf("%s/users.conf", server);
+	auto_free char *path = xasprintf("%s/clients", dir);
 	size_t len;
 
-	*lock = open(server, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (*lock < 0 || flock(*lock, LOCK_EX) || file_read(path, USERS_BYTES, text, &len)) {
-		log_error("fleet: %s/server/users.conf cannot be read; sysflame fleet init --nodes "
-			  "makes it",
+	*lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*lock < 0 || flock(*lock, LOCK_EX) || file_read(path, CLIENTS_BYTES, text, &len)) {
+		log_error("fleet: %s/clients cannot be read; sysflame fleet init --hosts makes it",
 			  dir);
 		return EXIT_FAILED;
 	}
 	return 0;
 }
 
-static int write_users(const char *dir, const struct str *text)
+static int write_clients(const char *dir, const struct str *text)
 {
-	auto_free char *path = xasprintf("%s/server/users.conf", dir);
-	int err = replace_file(path, text->at, text->len);
+	auto_free char *path = xasprintf("%s/clients", dir);
+	int err = replace_file(path, text->at ?: "", text->len);
 
 	return err ? failed(path, err) : 0;
 }
 
-/* Copies the lines but that of the client. Returns whether there was one. */
-static bool copy_others(char *text, enum rights_kind kind, const char *name, struct str *out)
+/* Copies the lines but that of the client, whose public key is then in `own`. */
+static bool copy_others(char *text, enum rights_kind kind, const char *name, struct str *out,
+			char own[NKEY_TEXT])
 {
-	char *rest = text, *line;
+	char *rest = text, *line, word[16], of[64], nkey[NKEY_TEXT];
 	bool was_there = false;
 
 	while ((line = strsep(&rest, "\n"))) {
-		if (rights_line_is(line, kind, name))
+		if (sscanf(line, "%15s %63s %56s", word, of, nkey) == 3 &&
+		    !strcmp(word, grants[kind].kind) && !strcmp(of, name)) {
 			was_there = true;
-		else if (*line && strcmp(line, "]") != 0)
+			memcpy(own, nkey, sizeof(nkey));
+		} else if (*line) {
 			str_addf(out, "%s\n", line);
+		}
 	}
 	return was_there;
 }
@@ -662,9 +815,10 @@ static int read_others(const char *dir, enum rights_kind kind, const char *name,
 		       int *lock)
 {
 	auto_free char *text = NULL;
-	int status = read_users(dir, &text, lock);
+	char own[NKEY_TEXT];
+	int status = read_clients(dir, &text, lock);
 
-	if (!status && copy_others(text, kind, name, out)) {
+	if (!status && copy_others(text, kind, name, out, own)) {
 		log_error("fleet add: %s has a key already; revoke it first", name);
 		status = EXIT_FAILED;
 	}
@@ -690,8 +844,7 @@ int layout_add(const char *dir, enum rights_kind kind, const char *name, const u
 	int err = add_client(dir, kind, name, public_key, &out);
 	if (err)
 		return failed(name, err);
-	str_add(&out, "]\n");
-	status = write_users(dir, &out);
+	status = write_clients(dir, &out);
 	if (status)
 		remove_client(dir, kind, name);
 	return status;
@@ -702,14 +855,30 @@ int layout_revoke(const char *dir, enum rights_kind kind, const char *name)
 	auto_close int lock = -1;
 	auto_free char *text = NULL;
 	auto_str struct str out = { 0 };
-	int status = read_users(dir, &text, &lock);
+	char own[NKEY_TEXT];
+	int status = read_clients(dir, &text, &lock);
 
 	if (status)
 		return status;
-	if (!copy_others(text, kind, name, &out)) {
+	if (!copy_others(text, kind, name, &out, own)) {
 		log_error("fleet revoke: %s has no key", name);
 		return EXIT_FAILED;
 	}
-	str_add(&out, "]\n");
-	return write_users(dir, &out) ?: remove_client(dir, kind, name);
+	str_addf(&out, "revoked %llu %s\n", (unsigned long long)(time_wall_ns() / NS_PER_SEC), own);
+	int err = write_account(dir, out.at);
+	if (err)
+		return failed("server/account.conf", err);
+	return write_clients(dir, &out) ?: remove_client(dir, kind, name);
+}
+
+int layout_revoke_join(const char *dir)
+{
+	auto_close int lock = -1;
+	auto_free char *text = NULL;
+	int status = read_clients(dir, &text, &lock);
+
+	if (status)
+		return status;
+	int err = write_join(dir) ?: write_account(dir, text);
+	return err ? failed(dir, err) : 0;
 }

@@ -17,14 +17,10 @@ enum rights_kind {
 
 struct layout_options {
 	const char *dir;
-	const char *nodes; /* a file with a name on each line; NULL: no configuration of NATS */
 	const char *hosts; /* of the server, joined by commas */
 	const char *person;
 	enum rights_kind person_kind;
 };
-
-/* The names of a file, each once. Returns an exit status. */
-int layout_read_nodes(const char *path, struct str *names, size_t *nr);
 
 /* Whether a certificate can name these hosts. Returns an exit status. */
 int layout_check_hosts(const char *hosts);
@@ -47,3 +43,6 @@ int layout_check_new(const char *dir, enum rights_kind kind, const char *name);
 /* Adds a client to a folder that layout_write has made, or removes it. Returns an exit status. */
 int layout_add(const char *dir, enum rights_kind kind, const char *name, const u8 *public_key);
 int layout_revoke(const char *dir, enum rights_kind kind, const char *name);
+
+/* Another secret by which nodes join; servers that know it refuse the old one. */
+int layout_revoke_join(const char *dir);

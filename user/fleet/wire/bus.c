@@ -34,7 +34,7 @@
 #define BUFFER_BYTES (1 << 20) /* of what is published while there is no connection */
 #define PENDING_MAX  65536 /* messages that wait for the other process: all nodes answer at once */
 #define DELAY_MAX_MS 60000
-#define REFUSED      "the server refuses the key: add it there and reload the server"
+#define REFUSED      "the server refuses the key: it knows another fleet, or the key was revoked"
 #define HUNG_UP                                                                                  \
 	"the server closed the connection before its answer: it may be full (max_connections), " \
 	"or no NATS server listens there"
@@ -104,7 +104,6 @@ struct bus {
 	natsConnection *connection;
 	const char *inbox; /* prefix of inboxes; NULL: the library's */
 	bool has_key;
-	char *nkey; /* path of the seed; owned; NULL */
 	struct bus_key key;
 	struct {
 		char *subject;
@@ -351,7 +350,7 @@ static void connected(natsConnection *nc, void *ctx)
 		"%s (tested with nats-server " TESTED ")%s", shown,
 		b->has_key ? ""
 			   : "; without a key of NATS, which is for trials only: sysflame fleet "
-			     "init --nodes makes keys");
+			     "init --hosts makes keys");
 	put_text(ctx, BUS_UP, text);
 	auto_free char *small =
 		xasprintf("the server takes messages of %lld bytes; the fleet needs "
@@ -359,7 +358,7 @@ static void connected(natsConnection *nc, void *ctx)
 			  most, FLEET_MESSAGE_MAX);
 	if (most < FLEET_MESSAGE_MAX)
 		put_text(ctx, BUS_FAULT, small);
-	if (b->nkey && !b->key.was_asked)
+	if (bus_key_exists(&b->key) && !b->key.was_asked)
 		put_text(ctx, BUS_FAULT,
 			 "the server asks for no key: everybody who reaches it "
 			 "has all rights of nodes and people");
@@ -405,27 +404,15 @@ static int64_t delay(natsConnection *nc, int attempts, void *ctx)
 	return (int64_t)(1000 + value % (most - 999));
 }
 
-static char *file_in(const char *dir, const char *name)
+static natsStatus set_files(natsOptions *opts, struct bus *b, const struct link_options *o)
 {
-	char *path = dir ? xasprintf("%s/%s", dir, name) : NULL;
-
-	/* A file that cannot be read is no missing one: connecting without it would hide that. */
-	if (path && access(path, F_OK)) {
-		free(path);
-		return NULL;
-	}
-	return path;
-}
-
-static natsStatus set_files(natsOptions *opts, struct bus *b, const char *dir)
-{
-	auto_free char *creds = file_in(dir, "nats.creds"), *ca = file_in(dir, "ca.pem");
+	auto_free char *creds = bus_file_in(o->dir, "nats.creds"),
+		       *ca = bus_file_in(o->dir, "ca.pem");
 	natsStatus s = NATS_OK;
 
-	b->nkey = file_in(dir, "nats.nk");
-	b->has_key = b->nkey || creds;
-	b->key.path = b->nkey;
-	if (b->nkey)
+	bus_key_init(&b->key, o->dir, o->name);
+	b->has_key = creds || bus_key_exists(&b->key);
+	if (bus_key_exists(&b->key))
 		s = bus_key_set(opts, &b->key);
 	else if (creds)
 		s = natsOptions_SetUserCredentialsFromFiles(opts, creds, NULL);
@@ -452,7 +439,7 @@ static natsStatus set_options(natsOptions *opts, struct bus *b, const struct lin
 {
 	const natsStatus all[] = {
 		set_servers(opts, o->url),
-		set_files(opts, b, o->dir),
+		set_files(opts, b, o),
 		natsOptions_SetName(opts, o->name),
 		o->inbox ? natsOptions_SetCustomInboxPrefix(opts, o->inbox) : NATS_OK,
 		natsOptions_SetTimeout(opts, CONNECT_MS),
@@ -489,8 +476,8 @@ static const char *why_not(natsStatus s)
 {
 	switch (s) {
 	case NATS_INVALID_ARG:
-		return "a file of --fleet-dir cannot be read, or is malformed: nats.nk, nats.creds "
-		       "or ca.pem";
+		return "a file of --fleet-dir cannot be read, or is malformed: join, nats.nk, "
+		       "nats.creds or ca.pem";
 	case NATS_CONNECTION_AUTH_FAILED:
 		return REFUSED;
 	default:

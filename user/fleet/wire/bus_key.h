@@ -11,13 +11,29 @@
 #include <nats/nats.h>
 #include <stdbool.h>
 
+#include "fleet/wire/key.h"
+
+/* Files are read at each connection. */
 struct bus_key {
-	const char *path; /* of the seed; it is read at each connection */
-	bool was_asked;   /* the server has asked for a signature */
+	char *path;       /* of the seed; owned; NULL */
+	char *token_path; /* of its token; NULL: the server knows the key by itself */
+	char *join_path;  /* of the secret by which nodes join; NULL */
+	const char *name; /* of the node */
+	char seed[NKEY_SEED_TEXT];
+	bool was_asked; /* the server has asked for a signature */
 };
+
+/* Finds nats.nk with nats.jwt, or join, in the folder (NULL: in none). Nobody frees the paths. */
+void bus_key_init(struct bus_key *k, const char *dir, const char *name);
+
+/* There is one. */
+bool bus_key_exists(const struct bus_key *k);
 
 /* Connects by the key, which must live as long. */
 natsStatus bus_key_set(natsOptions *opts, struct bus_key *k);
 
 /* natsConnection_Connect, also with the next signature. */
 natsStatus bus_key_connect(natsConnection **out, natsOptions *opts);
+
+/* The path of a file of the folder; NULL: it is not there. The caller frees it. */
+char *bus_file_in(const char *dir, const char *name);

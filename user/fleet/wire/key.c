@@ -229,9 +229,14 @@ bool key_has_signed(enum key_use use, const struct fleet_signed *m)
 }
 
 #define PREFIX_SEED  0x90u /* 'S' */
-#define PREFIX_USER  0xa0u /* 'U' */
 #define PUBLIC_BYTES (1 + FLEET_KEY_LEN + 2)
 #define SEED_BYTES   (2 + FLEET_KEY_LEN + 2)
+
+static const u8 prefixes[NR_NKEY_KINDS] = {
+	[NKEY_OPERATOR] = 14 << 3, /* 'O' */
+	[NKEY_ACCOUNT] = 0,
+	[NKEY_USER] = 20 << 3, /* 'U' */
+};
 
 static const char base32[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
@@ -288,9 +293,9 @@ static void print_key(u8 *bytes, size_t len, char *text)
 	print(bytes, len, text);
 }
 
-static int print_public(const u8 *private_key, char *text)
+static int print_public(enum nkey_kind kind, const u8 *private_key, char *text)
 {
-	u8 bytes[PUBLIC_BYTES] = { PREFIX_USER };
+	u8 bytes[PUBLIC_BYTES] = { prefixes[kind] };
 	int err = key_public(private_key, bytes + 1);
 
 	if (!err)
@@ -298,27 +303,39 @@ static int print_public(const u8 *private_key, char *text)
 	return err;
 }
 
-static int parse_seed(const char *seed, u8 *private_key)
+/* The two bytes before the key have the prefixes of a seed and of its kind, five bits each. */
+static void put_prefixes(enum nkey_kind kind, u8 *bytes)
 {
-	u8 bytes[SEED_BYTES];
+	bytes[0] = (u8)(PREFIX_SEED | prefixes[kind] >> 5);
+	bytes[1] = (u8)(prefixes[kind] << 3);
+}
 
-	if (!parse(seed, bytes, sizeof(bytes)) || bytes[0] != (PREFIX_SEED | PREFIX_USER >> 5) ||
-	    bytes[1] != (u8)(PREFIX_USER << 3) ||
+static int parse_seed(const char *seed, enum nkey_kind *kind, u8 *private_key)
+{
+	u8 bytes[SEED_BYTES], wanted[2];
+
+	if (!parse(seed, bytes, sizeof(bytes)) ||
 	    checksum(bytes, SEED_BYTES - 2) !=
 		    (u16)(bytes[SEED_BYTES - 2] | bytes[SEED_BYTES - 1] << 8))
 		return -EINVAL;
+	for (*kind = 0; *kind < NR_NKEY_KINDS; (*kind)++) {
+		put_prefixes(*kind, wanted);
+		if (!memcmp(bytes, wanted, sizeof(wanted)))
+			break;
+	}
 	memcpy(private_key, bytes + 2, FLEET_KEY_LEN);
 	explicit_bzero(bytes, sizeof(bytes));
-	return 0;
+	return *kind < NR_NKEY_KINDS ? 0 : -EINVAL;
 }
 
-int nkey_new(char seed[NKEY_SEED_TEXT], char public_key[NKEY_TEXT])
+int nkey_new(enum nkey_kind kind, char seed[NKEY_SEED_TEXT], char public_key[NKEY_TEXT])
 {
-	u8 bytes[SEED_BYTES] = { PREFIX_SEED | PREFIX_USER >> 5, (u8)(PREFIX_USER << 3) };
+	u8 bytes[SEED_BYTES];
 
+	put_prefixes(kind, bytes);
 	if (getrandom(bytes + 2, FLEET_KEY_LEN, 0) != FLEET_KEY_LEN)
 		return -EIO;
-	int err = print_public(bytes + 2, public_key);
+	int err = print_public(kind, bytes + 2, public_key);
 	if (!err)
 		print_key(bytes, sizeof(bytes), seed);
 	explicit_bzero(bytes, sizeof(bytes));
@@ -328,7 +345,9 @@ int nkey_new(char seed[NKEY_SEED_TEXT], char public_key[NKEY_TEXT])
 int nkey_public(const char *seed, char public_key[NKEY_TEXT])
 {
 	u8 private_key[FLEET_KEY_LEN];
-	int err = parse_seed(seed, private_key) ?: print_public(private_key, public_key);
+	enum nkey_kind kind;
+	int err =
+		parse_seed(seed, &kind, private_key) ?: print_public(kind, private_key, public_key);
 
 	explicit_bzero(private_key, sizeof(private_key));
 	return err;
@@ -337,8 +356,9 @@ int nkey_public(const char *seed, char public_key[NKEY_TEXT])
 int nkey_sign(const char *seed, const void *bytes, size_t nr, u8 *signature)
 {
 	u8 private_key[FLEET_KEY_LEN];
-	int err =
-		parse_seed(seed, private_key) ?: key_sign_bytes(private_key, bytes, nr, signature);
+	enum nkey_kind kind;
+	int err = parse_seed(seed, &kind, private_key)
+			  ?: key_sign_bytes(private_key, bytes, nr, signature);
 
 	explicit_bzero(private_key, sizeof(private_key));
 	return err;

@@ -74,16 +74,23 @@ bool hex_parse(const char *text, u8 *bytes, size_t len);
 void digest(const void *bytes, size_t len, u8 out[FLEET_HASH_LEN]);
 
 /*
- * Keys by which NATS knows its clients ("nkeys"): Ed25519 keys as text, in base32 with a prefix for
- * their kind and a checksum (CRC-16/XMODEM).
+ * Keys of NATS ("nkeys"): Ed25519 keys as text, in base32 with a prefix for their kind and a
+ * checksum (CRC-16/XMODEM).
  */
 #define NKEY_TEXT      57 /* a public key, "U..", with its NUL */
 #define NKEY_SEED_TEXT 59 /* a private one, "SU.." */
 
-/* A new key of a client. Negative errno. */
-int nkey_new(char seed[NKEY_SEED_TEXT], char public_key[NKEY_TEXT]);
+enum nkey_kind {
+	NKEY_OPERATOR, /* "O": it signs accounts */
+	NKEY_ACCOUNT,  /* "A": it signs clients */
+	NKEY_USER,     /* "U": a client */
+	NR_NKEY_KINDS,
+};
 
-/* The public key of a seed. -EINVAL if the text is no seed of a client. */
+/* A new key. Negative errno. */
+int nkey_new(enum nkey_kind kind, char seed[NKEY_SEED_TEXT], char public_key[NKEY_TEXT]);
+
+/* The public key of a seed. -EINVAL if the text is no seed. */
 int nkey_public(const char *seed, char public_key[NKEY_TEXT]);
 
 /* A signature of FLEET_SIGN_LEN bytes. -EINVAL if the text is no seed; other negative errno. */

@@ -18,7 +18,7 @@ struct workers;
 
 /* The fleet that this server asks (sysflame fleet serve). */
 struct web_asks {
-	const char *url, *dir;   /* of NATS; the folder with nats.nk and ca.pem */
+	const char *url, *dir;   /* of NATS; the folder with nats.nk or join, and ca.pem */
 	const u8 *private_key;   /* of the person; FLEET_KEY_LEN bytes */
 	struct workers *workers; /* of merge_start_workers; web_run frees them */
 };
