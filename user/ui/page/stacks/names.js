@@ -74,11 +74,19 @@ const CLONE = /\.(isra|constprop|part|cold|llvm|lto_priv|localalias)\b/;
 // Methods that say nothing without their class.
 const GENERIC = /^(run|call|invoke\w*|apply|accept|doFilter|service|process|execute|<init>|<clinit>)$/;
 
+// A function of a stripped file, whose name is its address or inferred: user/profile/unnamed.h.
+const STRIPPED = /^\[(.+?)(\.so\b[^\]]*)?\] (function at )?(0x[\da-f]+|\S+\+\?)$/;
+
 // The forms of a name from the longest to the shortest, and the one for columns.
 function shorten(name) {
 	name = visible(name);
 	if (name.length > LONGEST)
 		name = `${name.slice(0, LONGEST)}\u2026`;
+	const stripped = STRIPPED.exec(name);
+	if (stripped) {
+		const short = `[${stripped[1]}] ${stripped[4]}`;
+		return { texts: [name, short, stripped[4]], short };
+	}
 	if (/^[[(<]/.test(name))
 		return { texts: [name], short: name };
 	if (/ - \d+$/.test(name)) // a JVM: its service, its main class, its PID
