@@ -419,7 +419,7 @@ struct unwind_proc {
 	__u32 publication;  /* number of this version of ranges and layout, unique among all
 			     * processes, from 1; cached results are valid for one publication
 			     * only */
-	__u32 pad;
+	__u32 generates;    /* whether it generates code, of which no table says how to unwind */
 };
 _Static_assert(sizeof(struct unwind_proc) == 48, "unwind_proc is part of the map ABI");
 

@@ -147,6 +147,82 @@ static __always_inline int step_signal(struct walk *w)
 }
 
 /*
+ * The true return address of a function with a return probe; the stack holds a trampoline instead.
+ */
+static __always_inline u64 true_return(const struct walk *w, u64 at, u64 pc)
+{
+	for (u32 i = 0; i < WALK_RETURNS && i < w->nr_returns; i++)
+		if (w->returns[i].at == at)
+			return w->returns[i].pc;
+	return pc;
+}
+
+/*
+ * Words from sp to the return address, by a leaf's code; -1 if that does not show: then fp has the
+ * frame. Before `push %rbp` and at `ret` it is at sp, between `push` and `mov %rsp,%rbp` above the
+ * saved fp.
+ */
+static __always_inline int words_below_leaf(const struct walk *w)
+{
+	u8 code[4]; /* one byte before pc, three from it on */
+
+	if (walk_read(code, sizeof(code), w->regs.pc - 1))
+		return -1;
+	if (code[1] == 0x55 || code[1] == 0xc3)
+		return 0;
+	bool sets_fp = (code[1] == 0x48 && code[2] == 0x89 && code[3] == 0xe5) ||
+		       (code[1] == 0x48 && code[2] == 0x8b && code[3] == 0xec);
+	return code[0] == 0x55 && sets_fp ? 1 : -1;
+}
+
+/* The same of a caller that goes on with add $N,%rsp; ret: CPython's trampolines for perf. */
+static __always_inline int words_below_caller(const struct walk *w)
+{
+	u8 code[5];
+
+	if (walk_read(code, sizeof(code), w->regs.pc))
+		return -1;
+	bool ends = code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xc4 && code[4] == 0xc3;
+	return ends && code[3] < 0x80 && !(code[3] & 7) ? code[3] / 8 : -1;
+}
+
+static __always_inline bool is_return_address(struct walk *w, u64 ra)
+{
+	return walk_find_range(w, ra - 1) && follows_call(ra);
+}
+
+/*
+ * Generated code, such as that of V8, .NET or PHP, and code of the runtime's file that was
+ * generated when it was built, such as V8's builtins. Their frames are linked by fp. Other JITs may
+ * use fp for something else: then a return address behind no call ends the walk, as a rule.
+ */
+static __always_inline int step_generated(struct walk *w)
+{
+	int words = w->is_leaf ? words_below_leaf(w) : words_below_caller(w);
+	u64 at = words < 0 ? w->regs.fp : w->regs.sp + words * 8ULL - 8;
+	const u64 *frame;
+
+	if (words < 0 && (at & 7 || at - w->regs.sp > FRAME_BYTES_MAX))
+		return STAT_NO_ROW;
+	frame = walk_stack(w, at + 8, 1);
+	if (!frame)
+		return STAT_UNREADABLE;
+	u64 ra = true_return(w, at + 8, *frame);
+	if (!is_return_address(w, ra))
+		return STAT_NO_ROW;
+	if (words < 0) {
+		frame = walk_stack(w, at, 1);
+		if (!frame)
+			return STAT_UNREADABLE;
+		w->regs.fp = *frame;
+	}
+	w->rule = words < 0 ? RULE_GENERATED : RULE_GENERATED_SP;
+	w->regs.pc = ra;
+	w->regs.sp = at + 16;
+	return 0;
+}
+
+/*
  * Code without a row in an image with rows is assembly that has not moved sp since its entry, or
  * not code at all. Nothing is known of other code, such as that of JITs.
  */
@@ -162,11 +238,11 @@ static __always_inline int step_without_row(struct walk *w, const struct unwind_
 		return STAT_ROOT;
 	}
 	if (stop || !w->is_leaf)
-		return STAT_NO_ROW;
+		return w->proc.generates ? step_generated(w) : STAT_NO_ROW;
 	if (walk_read(&ra, sizeof(ra), w->regs.sp))
 		return STAT_UNREADABLE;
-	if (!walk_find_range(w, ra - 1) || !follows_call(ra))
-		return STAT_NO_ROW;
+	if (!is_return_address(w, ra))
+		return w->proc.generates ? step_generated(w) : STAT_NO_ROW;
 	w->frame.info |= USER_FRAME_APPROXIMATE;
 	w->rule = RULE_NO_ROW_LEAF;
 	w->regs.pc = ra;
@@ -230,17 +306,6 @@ static __always_inline int find_cfa(struct walk *w, const struct unwind_rule *ru
 	default:
 		return STAT_ROW_UNSUPPORTED;
 	}
-}
-
-/*
- * The true return address of a function with a return probe; the stack holds a trampoline instead.
- */
-static __always_inline u64 true_return(const struct walk *w, u64 at, u64 pc)
-{
-	for (u32 i = 0; i < WALK_RETURNS && i < w->nr_returns; i++)
-		if (w->returns[i].at == at)
-			return w->returns[i].pc;
-	return pc;
 }
 
 /* Return address and saved fp. Do not read below sp: that page may never have been touched. */

@@ -24,6 +24,8 @@
 	X(ROW_IN_REGISTER, "row: return address in a leaf's register")             \
 	X(THREAD_START, "start of musl's main or of a thread, by its code")        \
 	X(NO_ROW_LEAF, "leaf without a row: return address at sp")                 \
+	X(GENERATED, "generated code: frame of fp")                                \
+	X(GENERATED_SP, "generated code: return address by its instructions")      \
 	X(INTERPRETER, "interpreter frame")                                        \
 	X(INTERPRETER_ENTRY, "interpreter frame under construction")               \
 	X(INTERPRETER_EXIT, "interpreter frame just left")                         \

@@ -251,6 +251,108 @@ static void a_leaf_in_code_of_no_known_image_has_no_caller(void **state)
 	assert_int_equal(scratch.sample.nr_user, 1);
 }
 
+/* Code at CODE + 0x800 was generated; calls end at 0x310, in an image, and at 0x910. */
+static void generate(void)
+{
+	const struct unwind_row rows[] = { { 0, 0, ROW_NONE, 0 }, { 0x300, 0, ROW_END, 0 } };
+
+	set_rows(rows, 2);
+	world.ranges[0].end = CODE + 0x800;
+	world.ranges[1] = (struct unwind_range){ .start = CODE + 0x800, .end = CODE + 0x1000 };
+	memcpy(world.code + 0x30e, "\xff\xd0", 2);
+	memcpy(world.code + 0x90e, "\xff\xd0", 2);
+	memcpy(world.code + 0x10e, "\xff\xd0", 2);
+	scratch.walk.proc.generates = 1;
+	scratch.walk.regs.pc = CODE + 0x880;
+	scratch.walk.regs.fp = STACK + 0x40;
+}
+
+static void link_frame(u64 fp, u64 saved, u64 ra)
+{
+	world.stack[fp / 8] = saved;
+	world.stack[fp / 8 + 1] = ra;
+}
+
+static void frames_of_generated_code_are_linked_by_fp(void **state)
+{
+	generate();
+	link_frame(0x40, STACK + 0x80, CODE + 0x910);
+	link_frame(0x80, 0x1234, CODE + 0x310);
+	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+	assert_int_equal(scratch.sample.nr_user, 3);
+	assert_int_equal(pc_of(1), CODE + 0x910);
+	assert_int_equal(pc_of(2), CODE + 0x310);
+	assert_int_equal(scratch.walk.regs.fp, 0x1234);
+	assert_int_equal(scratch.walk.regs.sp, STACK + 0x90);
+}
+
+/* V8 generates its builtins when it is built: the image has no rows for them. */
+static void callers_in_gaps_of_the_image_are_linked_by_fp(void **state)
+{
+	generate();
+	link_frame(0x40, STACK + 0x80, CODE + 0x110);
+	link_frame(0x80, 0, CODE + 0x310);
+	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+	assert_int_equal(scratch.sample.nr_user, 3);
+	assert_false(scratch.words[3] & USER_FRAME_APPROXIMATE);
+}
+
+static void a_generated_leaf_without_a_frame_has_its_callers_fp(void **state)
+{
+	const struct {
+		const char *code; /* one byte before pc, three from it on */
+		u64 words;
+	} cases[] = {
+		{ "\x90\x55\x48\x89", 0 },
+		{ "\x90\xc3\x90\x90", 0 },
+		{ "\x55\x48\x89\xe5", 1 },
+		{ "\x55\x48\x8b\xec", 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		generate();
+		memcpy(world.code + 0x880 - 1, cases[i].code, 4);
+		world.stack[cases[i].words] = CODE + 0x910;
+		link_frame(0x40, 0x1234, CODE + 0x310);
+		assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+		assert_int_equal(scratch.sample.nr_user, 3);
+		assert_int_equal(pc_of(1), CODE + 0x910);
+		assert_int_equal(scratch.walk.regs.fp, 0x1234);
+	}
+}
+
+static void a_generated_caller_that_pops_and_returns_has_its_callers_fp(void **state)
+{
+	generate();
+	memcpy(world.code + 0x880 - 1, "\x90\xc3", 2);
+	world.stack[0] = CODE + 0x910;
+	memcpy(world.code + 0x910, "\x48\x83\xc4\x10\xc3", 5); /* add $16,%rsp; ret */
+	world.stack[3] = CODE + 0x310;
+	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+	assert_int_equal(scratch.sample.nr_user, 3);
+	assert_int_equal(scratch.walk.regs.sp, STACK + 32);
+	assert_int_equal(scratch.walk.regs.fp, STACK + 0x40);
+}
+
+static void a_value_in_fp_is_no_frame_of_generated_code(void **state)
+{
+	generate();
+	link_frame(0x40, STACK + 0x80, CODE + 0x920); /* behind no call */
+	assert_int_equal(unwind_walk(&scratch), STAT_NO_ROW);
+	assert_int_equal(scratch.sample.nr_user, 1);
+
+	const u64 values[] = { 0, STACK - 16, STACK + 0x41, STACK + (128ull << 20) };
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		generate();
+		link_frame(0x40, STACK + 0x80, CODE + 0x310);
+		scratch.walk.regs.fp = values[i];
+		assert_int_equal(unwind_walk(&scratch), STAT_NO_ROW);
+	}
+	generate();
+	scratch.walk.regs.fp = STACK + sizeof(world.stack);
+	assert_int_equal(unwind_walk(&scratch), STAT_UNREADABLE);
+}
+
 static void an_entry_point_is_the_root_only_at_the_first_sp(void **state)
 {
 	const struct unwind_row rows[] = { { 0, 2, ROW_SP, 0 }, { 0x100, 0, ROW_ENTRY, 0 } };
@@ -448,6 +550,11 @@ int main(void)
 		cmocka_unit_test(a_leaf_without_a_row_has_its_return_address_at_sp),
 		cmocka_unit_test(an_address_after_no_call_is_not_a_caller),
 		cmocka_unit_test(a_leaf_in_code_of_no_known_image_has_no_caller),
+		cmocka_unit_test(frames_of_generated_code_are_linked_by_fp),
+		cmocka_unit_test(callers_in_gaps_of_the_image_are_linked_by_fp),
+		cmocka_unit_test(a_generated_leaf_without_a_frame_has_its_callers_fp),
+		cmocka_unit_test(a_generated_caller_that_pops_and_returns_has_its_callers_fp),
+		cmocka_unit_test(a_value_in_fp_is_no_frame_of_generated_code),
 		cmocka_unit_test(an_entry_point_is_the_root_only_at_the_first_sp),
 		cmocka_unit_test(a_call_whose_result_ends_the_thread_is_musls_root),
 		cmocka_unit_test(a_leaf_may_have_its_return_address_in_a_register),

@@ -328,6 +328,25 @@ void tables_prepare(struct tables *t, struct process_id id, uid_t user,
 	prepare(t, id, mappings);
 }
 
+/*
+ * Whether it generates code that is unwound by frame pointers. HotSpot's and OpenJ9's uses that
+ * register for values: their JVMs have rules of their own, or none.
+ */
+static bool generates_code(const struct mappings *all)
+{
+	bool has_code = false;
+
+	vec_each(m, all) {
+		const char *slash = strrchr(m->path, '/'), *name = slash ? slash + 1 : m->path;
+		if (!strcmp(name, "libjvm.so") || !strncmp(name, "libj9jit", 8))
+			return false;
+		bool is_generated = !m->path[0] || !strncmp(m->path, "/memfd:", 7) ||
+				    !strcmp(m->path, "/dev/zero");
+		has_code |= m->executable && is_generated && !m->is_copy;
+	}
+	return has_code;
+}
+
 /* Adds the ranges of all mappings. Counts those whose rows are still being built. */
 static int add_ranges(struct tables *t, struct tables_process *p, const struct mappings *all,
 		      struct tables_process *fresh, size_t *nr_building)
@@ -358,6 +377,7 @@ static int learn_mappings(struct tables *t, struct tables_process *p, const stru
 {
 	struct tables_process fresh = { .entry = p->entry, .user = p->user, .version = p->version };
 	size_t nr_building = 0;
+	fresh.entry.generates = generates_code(all);
 	int err = add_ranges(t, p, all, &fresh, &nr_building);
 	bool is_kept = !err && (partly || !nr_building);
 
