@@ -19,7 +19,7 @@ DEPS_MORE := libcapstone-dev esbuild zopfli
 DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev libclang-rt-dev systemtap-sdt-dev \
 	     iproute2 procps curl openssl libc6-dbg libcap2-bin binutils xz-utils util-linux e2fsprogs python3 python3-yaml python3-jsonschema
 # Tests that need one of these are skipped by name without it. SUITES= installs none: 176 instead of 800 packages.
-SUITES    := $(DEPS_MORE) tmux musl-tools chromium nodejs npm protobuf-compiler \
+SUITES    := $(DEPS_MORE) tmux musl-tools chromium-headless-shell nodejs npm protobuf-compiler \
 	     libjemalloc2 libtcmalloc-minimal4|libtcmalloc-minimal4t64 hey slowhttptest \
 	     clojure libcheshire-clojure tomcat10-user qemu-system-x86 cpio \
 	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go linux-perf nats-server debuginfod \
