@@ -39,16 +39,15 @@ bool bus_key_exists(const struct bus_key *k)
 	return k->path || k->join_path;
 }
 
-/* The first line of a file. NULL: it cannot be read. */
-static char *read_line(const char *path)
+/* The first line of a file. Negative errno. */
+static int read_line(const char *path, char **out)
 {
-	char *text = NULL;
 	size_t len;
+	int err = file_read(path, FILE_BYTES, out, &len);
 
-	if (!path || file_read(path, FILE_BYTES, &text, &len))
-		return NULL;
-	text[strcspn(text, "\r\n")] = '\0';
-	return text;
+	if (!err)
+		(*out)[strcspn(*out, "\r\n")] = '\0';
+	return err;
 }
 
 static void drop_secret(char *text)
@@ -58,15 +57,24 @@ static void drop_secret(char *text)
 	free(text);
 }
 
-/* Negative errno. */
+/* The process has another user than who started the daemon. */
+static char *fault_text(const char *path, int err)
+{
+	return err == -EINVAL ? xasprintf("%s is malformed", path)
+			      : xasprintf("%s cannot be read by the user %u: %s", path, getuid(),
+					  strerror(-err));
+}
+
+/* Negative errno. A node that joins has made its seed with its token. */
 static int read_seed(struct bus_key *k)
 {
-	char *seed = k->path ? read_line(k->path) : NULL;
+	char *seed = NULL;
+	int err = k->path ? read_line(k->path, &seed) : 0;
 
-	if (k->path)
-		copy_text(k->seed, sizeof(k->seed), seed ?: "");
+	if (seed)
+		copy_text(k->seed, sizeof(k->seed), seed);
 	drop_secret(seed);
-	return *k->seed ? 0 : -ENOENT;
+	return err;
 }
 
 /* A natsSignatureHandler; the library frees *why and *signature. */
@@ -78,7 +86,7 @@ static natsStatus sign(char **why, unsigned char **signature, int *len, const ch
 
 	k->was_asked = text && *text;
 	if (err) {
-		*why = xstrdup("the file nats.nk cannot be read, or is malformed");
+		*why = fault_text(k->path ?: k->join_path, err);
 		return NATS_ERR;
 	}
 	if (!bytes[0]) {
@@ -94,13 +102,15 @@ static natsStatus sign(char **why, unsigned char **signature, int *len, const ch
 static natsStatus give_token(char **token, char **why, void *ctx)
 {
 	struct bus_key *k = ctx;
-	char *text = read_line(k->join_path ?: k->token_path);
+	const char *path = k->join_path ?: k->token_path;
 	auto_str struct str made = { 0 };
-	int err = !text ? -ENOENT : k->join_path ? jwt_join(text, k->name, k->seed, &made) : 0;
+	char *text = NULL;
+	int err = read_line(path, &text);
 
+	if (!err && k->join_path)
+		err = jwt_join(text, k->name, k->seed, &made);
 	if (err)
-		*why = xasprintf("%s cannot be read, or is malformed",
-				 k->join_path ?: k->token_path);
+		*why = fault_text(path, err);
 	else
 		*token = xstrdup(k->join_path ? made.at : text);
 	drop_secret(text);
