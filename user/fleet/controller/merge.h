@@ -103,3 +103,37 @@ int merge_parse(const void *bytes, size_t len, struct partial_result *out);
  * unless it is -EAGAIN.
  */
 int merge_result(struct work *k, struct str *bytes, struct str *why);
+
+/* From here on: what the worker of merge_task.c gets and returns. */
+
+enum spool_kind {
+	SPOOL_RESULT, /* texts: the node and its labels */
+	SPOOL_MERGED, /* weight_ppm: the number of its nodes */
+	SPOOL_NOTE,   /* texts: key and sentence; weight_ppm: the value */
+};
+
+/* The two texts and the bytes follow. */
+struct spool_entry {
+	u32 kind, first_len, second_len, len;
+	u64 weight_ppm, most_samples, most_ns;
+	u32 chance_ppb;
+};
+
+#define SPOOL_TEXT_MAX 1023
+
+struct spool_params {
+	u32 nr;
+	struct merge_order order;
+};
+
+/*
+ * The totals, the table and the profile follow. A total without a name is a partial result that was
+ * left out: `raw` is its index (merge_lost).
+ */
+struct partial_head {
+	u32 magic, nr_totals, table_len;
+};
+#define PARTIAL_MAGIC 0x324d4c46u
+
+/* A worker_fn. */
+int merge_task(struct worker_io *io, const int *fds, const void *params, size_t len);

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Merges a spool, in a worker. Part of fleet/controller/merge.h. */
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/types.h"
+#include "export/format/sflm.h"
+#include "export/format/varint.h"
+#include "export/interchange/tags.h"
+#include "export/merge.h"
+#include "export/read.h"
+#include "fleet/controller/estimate.h"
+#include "fleet/controller/merge.h"
+#include "fleet/controller/node_table.h"
+#include "fleet/controller/prune.h"
+#include "fleet/wire/selector.h"
+#include "profile/names.h"
+#include "profile/selection.h"
+
+#define RAW_BYTES       (16u << 20)
+#define KEPT_BYTES      (32 << 20) /* kept free by malloc: the next result needs about as much */
+#define CUT_NOTE        "cut-stacks"
+#define ESTIMATE_ROOM   16 /* nodes that fail, and small ones that were drawn, raise an estimate */
+#define PRUNE_NODES     500000 /* of the tree: from here on the lightest stacks go early */
+#define SPOOL_BYTES_MAX (64u << 20)
+
+/* The profile that all results are added to. */
+struct merging {
+	struct spool_params params;
+	struct profile *p;
+	struct frames *raw;   /* frames of results as they came: those of most nodes are alike */
+	struct naming *names; /* from them to those of `p` */
+	VEC(u64) sums;        /* by value type of `p` */
+	VEC(struct merge_total) totals;
+	struct node_table table;
+	u32 nr_results;            /* of the spool, so far */
+	double carry[SCALE_TYPES]; /* of rounding */
+	size_t prune_at;           /* nodes of `p` */
+	u32 nr_partials;           /* of the spool, so far */
+	u64 nr_bad, cut;           /* `cut`: the most that a stack that is cut can have had */
+};
+
+/* An entry of the spool. */
+struct spooled {
+	struct spool_entry head;
+	char first[SPOOL_TEXT_MAX + 1], second[SPOOL_TEXT_MAX + 1];
+	u8 *bytes; /* owned */
+};
+
+static int read_at(int fd, u64 *at, void *bytes, size_t len)
+{
+	ssize_t got;
+
+	for (char *to = bytes; len; to += got, *at += (u64)got, len -= (size_t)got) {
+		got = pread(fd, to, len, (off_t)*at);
+		if (got <= 0)
+			return got ? -errno : -EBADMSG;
+	}
+	return 0;
+}
+
+static int read_head(int fd, u64 *at, struct spool_entry *head)
+{
+	int err = read_at(fd, at, head, sizeof(*head));
+
+	if (err)
+		return err;
+	return head->first_len > SPOOL_TEXT_MAX || head->second_len > SPOOL_TEXT_MAX ||
+			       head->len > SPOOL_BYTES_MAX
+		       ? -EBADMSG
+		       : 0;
+}
+
+static int read_rest(int fd, u64 at, struct spooled *e)
+{
+	e->first[e->head.first_len] = e->second[e->head.second_len] = '\0';
+	e->bytes = xmalloc(e->head.len + 1u);
+	int err = read_at(fd, &at, e->first, e->head.first_len);
+	err = err ?: read_at(fd, &at, e->second, e->head.second_len);
+	return err ?: read_at(fd, &at, e->bytes, e->head.len);
+}
+
+struct marking {
+	const char *node, *node_labels;
+	bool tags_nodes;
+	VEC(char *) texts; /* tags of label sets; owned */
+};
+
+/* A node names no other: neither in its labels nor in its samples. */
+static bool is_name(const char *key)
+{
+	return !strcmp(key, "node");
+}
+
+static void add_node_tags(struct tags *all, const struct marking *m)
+{
+	auto_free char *copy = xstrdup(m->node_labels);
+	char *rest = copy, *key, *value;
+
+	if (m->tags_nodes)
+		tags_add_text(all, "node", m->node);
+	while (all->all.nr < TAGS_MAX && node_labels_next(&rest, &key, &value))
+		if (!is_name(key))
+			tags_add_text(all, key, value);
+}
+
+/* A merge_label_fn. */
+static void mark(struct labels *l, void *ctx)
+{
+	struct marking *m = ctx;
+	const char *at = l->tags ?: "";
+	struct tags all = { 0 };
+	struct tag tag;
+
+	for (u32 nr = 0; nr < TAGS_MAX / 2 && tag_next(&at, &tag); nr++) {
+		bool is_own = !is_name(tag.key);
+		if (is_own && tag.is_number)
+			tags_add_number(&all, tag.key, tag.number, tag.unit);
+		else if (is_own)
+			tags_add_text(&all, tag.key, tag.text);
+		tag_fini(&tag);
+	}
+	add_node_tags(&all, m);
+	l->tags = tags_take(&all);
+	vec_push(&m->texts, (char *)l->tags);
+	l->pid = l->tid = 0;
+	l->container_id = l->pod_uid = "";
+	if (!m->tags_nodes)
+		l->thread = l->pod = "";
+}
+
+static void marking_fini(struct marking *m)
+{
+	vec_each(t, &m->texts)
+		free(*t);
+	vec_fini(&m->texts);
+}
+
+/*
+ * -EOVERFLOW if a sum would exceed what every format holds; nothing has changed then. Estimates are
+ * multiplied once more in the end.
+ */
+static int add_sums(struct merging *m, const struct profile *file)
+{
+	const struct merge_order *o = &m->params.order;
+	const u64 most = o->scales && !o->is_last ? VARINT_MAX / ESTIMATE_ROOM : VARINT_MAX;
+	u64 *sums = xcalloc(file->types.nr + 1, sizeof(sums[0]));
+	int err = 0;
+
+	vec_each(w, &file->weights) {
+		if (w->value > most || sums[w->type] > most - w->value)
+			err = -EOVERFLOW;
+		else
+			sums[w->type] += w->value;
+	}
+	for (u32 t = 0; !err && t < file->types.nr; t++) {
+		u32 of = profile_find_type(m->p, file->types.at[t].name, file->types.at[t].unit);
+		while (m->sums.nr <= of)
+			vec_push(&m->sums, 0);
+		if (m->sums.at[of] > most - sums[t])
+			err = -EOVERFLOW;
+	}
+	for (u32 t = 0; !err && t < file->types.nr; t++)
+		m->sums.at[profile_find_type(m->p, file->types.at[t].name,
+					     file->types.at[t].unit)] += sums[t];
+	free(sums);
+	return err;
+}
+
+/* Of the coverage, which the controller alone writes. */
+static bool is_of_fleet(const struct note *n)
+{
+	size_t len = strlen(NOTE_INCOMPLETE);
+	const char *key = n->key + (strncmp(n->key, NOTE_INCOMPLETE, len) ? 0 : len);
+
+	return !strncmp(key, "fleet-", strlen("fleet-"));
+}
+
+/* Partial results have notes of the fleet, results of nodes have none. */
+static void add_facts(struct profile *p, const struct profile *file, bool is_partial)
+{
+	bool is_first = !p->start_wall_ns && !p->duration_ns;
+
+	if (is_first)
+		p->rate_hz = file->rate_hz;
+	else if (p->rate_hz != file->rate_hz)
+		p->rate_hz = 0;
+	if (file->start_wall_ns && (!p->start_wall_ns || file->start_wall_ns < p->start_wall_ns))
+		p->start_wall_ns = file->start_wall_ns;
+	if (file->duration_ns > p->duration_ns)
+		p->duration_ns = file->duration_ns;
+	vec_each(n, &file->notes) {
+		if (!is_partial && is_of_fleet(n))
+			continue;
+		const struct note *old = profile_find_note(p, n->key);
+		u64 before = old ? old->value : 0;
+		profile_note(p, n->key, n->text,
+			     n->value > INT64_MAX - before ? INT64_MAX : before + n->value);
+	}
+}
+
+static int read_profile(const struct spooled *e, struct profile *out)
+{
+	auto_str struct str why = { 0 };
+	FILE *f = e->head.len ? fmemopen(e->bytes, e->head.len, "r") : NULL;
+
+	if (!f)
+		return -EBADMSG;
+	int err = profile_read(f, out, &why);
+	fclose(f);
+	return err;
+}
+
+static bool is_text(const char *wanted, const char *text)
+{
+	return !*wanted || !strcmp(wanted, text ?: "");
+}
+
+/* A labels_keep_fn: as a node filters by the selector (user/web/jobs/jobs_task.c). */
+static bool is_wanted(const struct labels *l, const void *ctx)
+{
+	const char(*wanted)[128] = ctx;
+
+	return is_text(wanted[SELECTOR_SERVICE], l->service) &&
+	       is_text(wanted[SELECTOR_POD], l->pod) &&
+	       is_text(wanted[SELECTOR_NAMESPACE], l->namespace) &&
+	       (is_text(wanted[SELECTOR_CONTAINER], l->container) ||
+		is_text(wanted[SELECTOR_CONTAINER], l->container_id));
+}
+
+static bool has_filter(const struct merging *m)
+{
+	for (int i = 0; i < NR_SELECTOR_PROCESS; i++)
+		if (*m->params.order.wanted[i])
+			return true;
+	return false;
+}
+
+static void forget_names(struct merging *m)
+{
+	naming_free(take(m->names));
+	frames_free(take(m->raw));
+}
+
+/* Names of nodes overlap; those of hostile ones need not, so that memory has a limit. */
+static struct frames *raw_frames(struct merging *m)
+{
+	if (m->raw && frames_bytes(m->raw) > RAW_BYTES)
+		forget_names(m);
+	if (!m->raw) {
+		m->raw = frames_new();
+		m->names = naming_new(m->raw, m->p->frames, NAMES_WITHOUT_IDS);
+	}
+	return m->raw;
+}
+
+/* A reader may have exchanged the frames: profiles with slots get new ones. */
+static struct naming *naming_of(struct merging *m, const struct profile *file)
+{
+	if (file->frames != m->raw)
+		return naming_new(file->frames, m->p->frames, NAMES_WITHOUT_IDS);
+	return m->names;
+}
+
+/* UINT64_MAX: there is no bound for this unit. */
+static u64 most_of(const struct spool_entry *e, const char *unit)
+{
+	u64 most = !strcmp(unit, "samples") ? e->most_samples
+		   : !strcmp(unit, "ns")    ? e->most_ns
+					    : 0;
+
+	return most ?: UINT64_MAX;
+}
+
+/* `file` has samples, and the node stands for others as well: its values become estimates. */
+static void scale_result(struct merging *m, const struct spool_entry *e, struct profile *file)
+{
+	double chance = estimate_chance((double)e->chance_ppb / FLEET_PPB, m->params.order.reach);
+
+	profile_scale(file, (double)e->weight_ppm / 1e6 / chance, m->carry);
+}
+
+static int add_stacks(struct merging *m, const struct spooled *e, struct profile *file,
+		      struct naming *names, struct merge_total *total)
+{
+	struct marking marking = { .node = e->first,
+				   .node_labels = e->second,
+				   .tags_nodes = m->params.order.tags_nodes };
+
+	total->raw = total->value = profile_total(file, 0);
+	if (m->params.order.lists_nodes)
+		node_table_add(&m->table, m->nr_results - 1, file, names);
+	if (m->params.order.scales) {
+		scale_result(m, &e->head, file);
+		total->value = profile_total(file, 0);
+	}
+	int err = add_sums(m, file);
+	if (err) {
+		node_table_drop(&m->table, m->nr_results - 1);
+		return err;
+	}
+	merge_stacks(m->p, file, names, mark, &marking);
+	marking_fini(&marking);
+	add_facts(m->p, file, false);
+	return 0;
+}
+
+static int add_result(struct merging *m, const struct spooled *e, struct merge_total *total)
+{
+	auto_profile struct profile *file = profile_new_sharing(raw_frames(m));
+	int err = read_profile(e, file);
+
+	if (err)
+		return err;
+	if (has_filter(m))
+		profile_select(file, is_wanted, m->params.order.wanted);
+	if (!file->weights.nr)
+		return add_sums(m, file)
+			       ?: -ENODATA; /* with its types a partial result can be read */
+	for (u32 i = 0; i < file->types.nr; i++)
+		if (profile_total(file, i) > most_of(&e->head, file->types.at[i].unit))
+			return -ERANGE;
+	struct naming *names = naming_of(m, file);
+	err = add_stacks(m, e, file, names, total);
+	if (names != m->names)
+		naming_free(names);
+	return err;
+}
+
+/* The last merge has one partial result: without it nothing is left. */
+static int add_merged(struct merging *m, const struct spooled *e)
+{
+	auto_profile struct profile *file = profile_new();
+	int err = read_profile(e, file);
+
+	if (!err && m->params.order.factor > 0)
+		profile_scale(file, m->params.order.factor, m->carry);
+	err = err ?: add_sums(m, file);
+	const struct merge_total lost = { .raw = m->nr_partials++, .err = (u32)-err };
+
+	if (err) {
+		vec_push(&m->totals, lost);
+		m->nr_bad += e->head.weight_ppm;
+		return m->params.order.is_last ? err : 0;
+	}
+	merge_stacks(m->p, file, NULL, NULL, NULL);
+	const struct note *cut =
+		m->params.order.factor > 0 ? profile_find_note(file, CUT_NOTE) : NULL;
+	if (cut)
+		profile_note(file, CUT_NOTE, cut->text,
+			     (u64)((double)cut->value * m->params.order.factor));
+	add_facts(m->p, file, true);
+	return 0;
+}
+
+static int add_entry(struct merging *m, const struct spooled *e)
+{
+	struct merge_total total = { 0 };
+	int err;
+
+	switch (e->head.kind) {
+	case SPOOL_RESULT:
+		copy_text(total.node, sizeof(total.node), e->first);
+		m->nr_results++;
+		err = add_result(m, e, &total);
+		total.err = (u32)-err;
+		if (err)
+			total.raw = total.value = 0;
+		vec_push(&m->totals, total);
+		m->nr_bad += err && err != -ENODATA;
+		return 0;
+	case SPOOL_MERGED:
+		return add_merged(m, e);
+	case SPOOL_NOTE:
+		if (*e->first) {
+			profile_note(m->p, e->first, e->second, e->head.weight_ppm);
+		} else {
+			free(m->p->title);
+			m->p->title = xstrdup(e->second);
+		}
+		return 0;
+	default:
+		return -EBADMSG;
+	}
+}
+
+/* Stacks of hostile nodes need not overlap either. */
+static void limit_tree(struct merging *m)
+{
+	if (m->p->nodes.nr < m->prune_at)
+		return;
+	forget_names(m); /* they lead to frames that go */
+	m->cut += prune_stacks(m->p, MERGE_STACKS_MERGING);
+	m->prune_at = 2 * m->p->nodes.nr;
+	m->prune_at = m->prune_at > PRUNE_NODES ? m->prune_at : PRUNE_NODES;
+}
+
+static int merge_some(struct merging *m, int fd, bool are_partials)
+{
+	u64 at = 0;
+	int err = 0;
+
+	for (u32 i = 0; !err && i < m->params.nr; i++) {
+		struct spooled e = { 0 };
+		err = read_head(fd, &at, &e.head);
+		if (!err && (e.head.kind == SPOOL_MERGED) == are_partials)
+			err = read_rest(fd, at, &e) ?: add_entry(m, &e);
+		at += (u64)e.head.first_len + e.head.second_len + e.head.len;
+		free(e.bytes);
+		limit_tree(m);
+	}
+	return err;
+}
+
+/*
+ * Results that do not fit any more are left out one by one. A partial result that does not fit
+ * takes all of its nodes with it.
+ */
+static int merge_all(struct merging *m, int fd)
+{
+	return merge_some(m, fd, true) ?: merge_some(m, fd, false);
+}
+
+static void note_bad(struct merging *m)
+{
+	const struct note *old = profile_find_note(m->p, NOTE_INCOMPLETE "fleet-unreadable");
+	u64 nr = m->nr_bad + (old ? old->value : 0);
+
+	if (nr)
+		profile_note(m->p, NOTE_INCOMPLETE "fleet-unreadable",
+			     "results of nodes could not be read, or are too large to be added, "
+			     "and are left out",
+			     nr);
+}
+
+/* A stack can be cut in several merges. */
+static void note_cut(struct merging *m)
+{
+	const struct note *old = profile_find_note(m->p, CUT_NOTE);
+	u64 most = m->cut + (old ? old->value : 0);
+
+	if (most)
+		profile_note(m->p, CUT_NOTE,
+			     "is the largest value that a stack can have of which " PRUNE_FRAME
+			     " stands for the middle; self values of methods are exact",
+			     most);
+}
+
+static int put_partial(struct worker_io *io, const struct merging *m, const struct str *profile)
+{
+	auto_str struct str table = { 0 };
+
+	node_table_encode(&m->table, &table);
+	const struct partial_head head = { PARTIAL_MAGIC, (u32)m->totals.nr, (u32)table.len };
+	return worker_put(io, &head, sizeof(head))
+		       ?: worker_put(io, m->totals.at, m->totals.nr * sizeof(m->totals.at[0]))
+		       ?: worker_put(io, table.at, table.len)
+		       ?: worker_put(io, profile->at, profile->len);
+}
+
+int merge_task(struct worker_io *io, const int *fds, const void *params, size_t len)
+{
+	auto_profile struct profile *p = profile_new();
+	auto_str struct str out = { 0 };
+	struct merging m = { .p = p, .prune_at = PRUNE_NODES };
+
+	if (len != sizeof(m.params))
+		return -EINVAL;
+	mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	memcpy(&m.params, params, sizeof(m.params));
+	int err = merge_all(&m, fds[0]);
+	forget_names(&m);
+	m.cut += prune_stacks(p, m.params.order.is_last ? MERGE_STACKS : MERGE_STACKS_MERGING);
+	note_bad(&m);
+	note_cut(&m);
+	err = err ?: sflm_write(p, &out) ?: put_partial(io, &m, &out);
+	vec_fini(&m.totals);
+	vec_fini(&m.sums);
+	node_table_fini(&m.table);
+	return err;
+}
