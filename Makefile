@@ -37,7 +37,7 @@ PATHS      = -ffile-prefix-map=$(CURDIR)=. $(if $(filter /%,$(O)),-ffile-prefix-
 # Optional: without it uprobe: takes no offsets into functions.
 capstone  := $(shell pkg-config --libs capstone 2>/dev/null)
 DEFS       = $(if $(capstone),-DHAVE_CAPSTONE) -D_GNU_SOURCE -DSYSFLAME_VERSION='"$(VERSION)"' -DSYSFLAME_ARCH='"$(ARCH)"'
-ALL_CFLAGS = -std=gnu11 $(WARN) $(PATHS) $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen $(CFLAGS)
+ALL_CFLAGS = -std=gnu11 $(WARN) $(PATHS) $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen $(CPPFLAGS) $(CFLAGS)
 BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g -Wall $(ERROR) $(PATHS) -MMD -MP \
 	     -D__TARGET_ARCH_$(ARCH) -Ivmlinux/$(ARCH) -Ibpf
 LIBS       = -lpcre2-8 -lseccomp -lbpf -lelf -lz -llzma -liberty -ljansson -lmicrohttpd -lprotobuf-c -lsqlite3 -lzstd -lnats -lcurl -lcrypto -lncursesw -ltinfo $(capstone) -lm
