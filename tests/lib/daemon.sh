@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Starts the daemon and asks its API. Source it after tap.sh.
+. "$ROOT/tests/lib/json.sh"
 NEEDS+=' node'
 
 # start_daemon OPTION..: sets DAEMON to the supervisor and URL to the address.
@@ -29,11 +30,6 @@ api() {
 # code PATH [CURL OPTION..]: prints the status of the answer only.
 code() {
 	api "$1" -o answer -w '%{http_code}' "${@:2}"
-}
-
-# field EXPRESSION: reads JSON from standard input and prints the value of a JavaScript expression.
-field() {
-	node -e "const d = JSON.parse(require('fs').readFileSync(0)); console.log($1)"
 }
 
 # record SECONDS [EVENTS [KIND TEXT]]: starts a recording; sets ID.

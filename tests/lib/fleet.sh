@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # A fleet for tests: a nats-server and daemons on loopback. Source it after tap.sh.
+. "$ROOT/tests/lib/json.sh"
 
 # free_port: prints a port that nobody listens on. It is below those that the kernel gives to clients: one of
 # many that reconnect would get the port of a server that is away, and connect to itself.
@@ -152,11 +153,6 @@ samples() {
 	local recorder
 	recorder=$(pgrep -P "${DAEMONS[$1]}" -x sysflame-rec) || return 1
 	[ "$(ls -l "/proc/$recorder/fd" 2>/dev/null | grep -c perf_event)" -gt "$(nproc)" ]
-}
-
-# field EXPRESSION: reads JSON from standard input and prints the value of a JavaScript expression.
-field() {
-	node -e "const d = JSON.parse(require('fs').readFileSync(0)); console.log($1)"
 }
 
 # missing_is_fine COMMAND..: succeeds also if only nodes are missing: status 3. STATUS has the status.
