@@ -27,6 +27,12 @@ struct late_symbols {
 			"fetch symbols from this server (DEBUGINFOD_URLS)" \
 	}
 
+/* Whether functions without a name get one by folders or servers. */
+static inline bool late_symbols_are_asked(const struct late_symbols *l)
+{
+	return l->debuginfod || l->folders.nr;
+}
+
 /*
  * Starts the process that asks servers, if there are some: those of --debuginfod, or of
  * DEBUGINFOD_URLS. Logs errors. Call it before rights are dropped.

@@ -248,7 +248,7 @@ static void want_symbols(struct record *r)
 static int change(struct record *r, struct profile *p)
 {
 	r->o.late.quiet = r->o.quiet;
-	if (r->o.late.debuginfod)
+	if (late_symbols_are_asked(&r->o.late))
 		late_symbols_give(&r->o.late, p, node_workers(r->node),
 				  r->o.loop ? 0 : SYMBOLS_WAIT_NS);
 	profile_name_frames(p, r->o.raw_names ? NAMES_RAW : NAMES_SHOWN);
@@ -390,7 +390,7 @@ static int start_recording(struct record *r)
 		.agent_path = r->o.agent_path,
 		.lines = r->o.lines,
 		.signatures = r->o.signatures,
-		.addresses = r->o.raw_names || r->o.late.debuginfod,
+		.addresses = r->o.raw_names || late_symbols_are_asked(&r->o.late),
 		.measure = r->o.measure,
 		.times_programs = events_may_be_declined(&r->o.events),
 		.keeps_output_rights = output_needs_rights(name, r->o.force),

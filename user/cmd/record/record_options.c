@@ -146,6 +146,8 @@ static void add_output(opt_table *t, struct record_options *o)
 		{ 0, "per-thread", OPT_BOOL, &o->by_thread, NULL, "add a level for each thread" },
 		{ 0, "threads", OPT_BOOL, &o->by_thread, NULL, NULL },
 		RAW_NAMES_OPT(&o->raw_names),
+		{ 0, "debug-dir", OPT_LIST, &o->late.folders, "DIR",
+		  "name functions by debug files in this folder, too; may be repeated" },
 		DEBUGINFOD_OPT(&o->late),
 		TRANSFORM_OPT(&o->transform_words),
 		STACK_OPTS(&o->stacks),
