@@ -65,7 +65,7 @@ void agents_release(struct agents *a, const struct agent_hooks *hooks);
 /* The process executes another program: drops its agent and all reports. */
 void agents_forget(struct agents *a, struct process_id id);
 
-/* Starts requested attaches, collects their results, reads all rings. Call it every 50 ms. */
+/* Starts requested attaches, collects their results, reads all rings. Call it every 100 ms. */
 void agents_poll(struct agents *a);
 
 /*
@@ -126,7 +126,7 @@ bool agents_is_undecided(const struct agents *a, struct process_id id);
 
 /*
  * The frames at a pc of a JVM at a CLOCK_MONOTONIC time, leaf first; 0 if unknown (yet: agents_poll
- * reads reports up to 50 ms late). See codemap_find.
+ * reads reports up to 100 ms late). See codemap_find.
  */
 int agents_name(struct agents *a, struct process_id id, u64 pc, u64 time_ns, u32 compile_id,
 		struct java_frame *out, int max);
