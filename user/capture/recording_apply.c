@@ -60,6 +60,9 @@ void recording_close_window(struct recording *r)
 	if (r->window.begin_ns == TIME_NEVER) /* the awaited program never began */
 		recording_begin_window(r, now_ns);
 	set_window(r, begin_ns, end_ns);
+	/* Until then a CPU may have accepted and counted a sample that is younger than now_ns. */
+	if (end_ns == now_ns)
+		r->window.end_ns = time_mono_ns();
 }
 
 bool recording_window_holds(const struct recording *r, u64 time_ns)
