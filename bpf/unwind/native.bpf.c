@@ -224,7 +224,7 @@ static __always_inline int step_generated(struct walk *w)
 
 /*
  * Code without a row in an image with rows is assembly that has not moved sp since its entry, or
- * not code at all. Nothing is known of other code, such as that of JITs.
+ * not code at all. Other code has a caller only if step_generated finds one.
  */
 static __always_inline int step_without_row(struct walk *w, const struct unwind_rule *rule,
 					    int stop)

@@ -417,7 +417,7 @@ static void differences_are_found_and_their_intervals_hold(void **ctx)
 #define NODES   64
 #define METHODS 150
 
-/* Nodes, and what they recorded. */
+/* The nodes on one side of a comparison: merged profile, sums by method, totals of each node. */
 struct group {
 	struct profile *p;
 	struct node_table table;

@@ -228,7 +228,8 @@ static bool name_again(const struct walk *w, known_id parent, const struct raw_f
 
 /*
  * The node of a raw frame, `depth` raw frames from the root; 0 if it is not known. Most stacks of a
- * process begin as its last one: what they share is compared, not searched.
+ * process have the same outer frames as the stack that was searched last. `path` has the nodes of
+ * that stack: equal frames take theirs from it, and only the other frames are looked up.
  */
 static known_id find_at(struct known_tree *t, size_t depth, known_id parent,
 			const struct raw_frame *raw)

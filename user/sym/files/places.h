@@ -88,7 +88,8 @@ struct places_answer {
 	u64 code_start, code_end;
 };
 
-/* The next of several texts that each end in a NUL; NULL if there is none. Moves *at behind it. */
+/* Returns the NUL-terminated text at *at and moves *at behind it. NULL: no text is left before
+ * `end`. */
 const char *places_next_text(const char **at, const char *end);
 
 /* The worker's part: WORKER_PLACES. It is in places_task.c. */
