@@ -14,30 +14,33 @@
 #include "push/bodies.h"
 #include "push/credentials.h"
 #include "push/receiver.h"
-#include "push/sender.h"
 #include "push/split.h"
 #include "stores.h"
 
-static struct sender_event fake_event;
-static bool has_event;
+static struct http_answer fake_answer;
+static http_answer_fn fake_done;
+static void *fake_ctx;
+static bool has_answer;
 
-static int fake_receive(struct sender *s, struct sender_event *out)
+static int fake_add(struct http_client *c, const struct http_request *r, http_answer_fn done,
+		    void *ctx)
 {
-	if (!has_event)
-		return -EAGAIN;
-	has_event = false;
-	*out = fake_event;
+	fake_answer = (struct http_answer){ .bytes = "" };
+	fake_done = done;
+	fake_ctx = ctx;
 	return 0;
 }
 
-static int fake_post(struct sender *s, u64 number, int fd)
+static int fake_step(struct http_client *c)
 {
-	fake_event = (struct sender_event){ .kind = SENDER_DONE, .number = number };
+	if (has_answer)
+		fake_done(fake_ctx, &fake_answer);
+	has_answer = false;
 	return 0;
 }
 
-#define sender_receive fake_receive
-#define sender_post    fake_post
+#define http_client_add  fake_add
+#define http_client_step fake_step
 #include "push/delivery.c"
 
 static struct receiver receiver_of(const char *text)
@@ -274,9 +277,9 @@ static void answer(struct delivery *d, u64 *now_ns, bool takes_others)
 	if (!d->is_sending)
 		return;
 	bool is_bad = !d->backlog.waiting.at[0].number || !takes_others;
-	fake_event.status = is_bad ? 500 : 200;
-	copy_text(fake_event.why, sizeof(fake_event.why), is_bad ? "500" : "");
-	has_event = true;
+	fake_answer.found.status = is_bad ? 500 : 200;
+	copy_text(fake_answer.found.why, sizeof(fake_answer.found.why), is_bad ? "500" : "");
+	has_answer = true;
 	delivery_tick(d, *now_ns += NS_PER_MS, 0);
 }
 
@@ -284,7 +287,7 @@ static void a_request_that_always_fails_does_not_block_the_others(void **state)
 {
 	const struct backlog_limits limits = { 1 << 20, 60 };
 	struct place p = new_place();
-	struct delivery d = { .is_ready = true };
+	struct delivery d = { 0 };
 	u64 now_ns = 1000 * NS_PER_SEC;
 
 	assert_int_equal(backlog_open(p.dir, "r", &limits, 100, &d.backlog), 0);

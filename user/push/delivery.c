@@ -7,15 +7,18 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
 
 #define CRASHES_MAX 3
-#define FAULTS_MAX  10   /* of one request, while the receiver takes others */
-#define END_MS      1000 /* to wait for an answer at the end */
+#define REQUEST_S   30         /* with its answer */
+#define ANSWER_MAX  (64 << 10) /* bytes; the rest is not read */
+#define FAULTS_MAX  10         /* of one request, while the receiver takes others */
+#define END_MS      1000       /* to wait for an answer at the end */
 
 /* Credentials and addresses can be set right, and the receiver may recover; a body cannot. */
-static bool is_final(s32 status)
+static bool is_final(u32 status)
 {
 	switch (status) {
 	case 401:
@@ -66,11 +69,11 @@ static void succeed(struct delivery *d)
  * The receiver has a fault with this request, perhaps for ever: others get their turn. It is given
  * up after FAULTS_MAX, unless the receiver takes nothing at all.
  */
-static bool is_given_up(struct delivery *d, const struct sender_event *e)
+static bool is_given_up(struct delivery *d, const struct http_finding *f)
 {
 	struct waiting *first = &d->backlog.waiting.at[0];
 
-	if (e->status / 100 != 5)
+	if (f->status / 100 != 5)
 		return false;
 	first->nr_faults++;
 	return first->nr_faults >= FAULTS_MAX && d->took_others;
@@ -87,55 +90,41 @@ static void note_failure(struct delivery *d, const char *why, u32 retry_after_s,
 	backlog_put_back(&d->backlog);
 }
 
-static void take_answer(struct delivery *d, const struct sender_event *e, u64 now_ns)
+/* Whether the receiver has the request is unknown; a request that kills senders is given up. */
+static void take_loss(struct delivery *d, const char *why, u64 now_ns)
 {
-	if (!d->is_sending || e->number != d->number)
-		return;
+	if (++d->backlog.waiting.at[0].nr_crashes >= CRASHES_MAX) {
+		backlog_remove_first(&d->backlog);
+		d->counts.crashed++;
+	}
+	note_failure(d, why, 0, now_ns);
+}
+
+/* The value of a finding is the number of profiles that the receiver did not take. */
+static void take_answer(void *ctx, const struct http_answer *a)
+{
+	struct delivery *d = ctx;
+	const struct http_finding *f = &a->found;
+	u64 now_ns = d->now_ns;
+
 	d->is_sending = false;
-	bool is_refused = is_final(e->status) || e->nr_rejected || is_given_up(d, e);
+	if (a->is_lost) {
+		take_loss(d, f->why, now_ns);
+		return;
+	}
+	bool is_refused = is_final(f->status) || f->value || is_given_up(d, f);
 	if (is_refused) {
 		d->counts.refused++;
-		copy_text(d->refused_why, sizeof(d->refused_why), e->why);
+		copy_text(d->refused_why, sizeof(d->refused_why), f->why);
 	}
-	if (!is_refused && e->status / 100 != 2) {
-		note_failure(d, e->why, e->retry_after_s, now_ns);
+	if (!is_refused && f->status / 100 != 2) {
+		note_failure(d, f->why, f->retry_after_s, now_ns);
 		return;
 	}
 	d->counts.sent += !is_refused;
 	d->took_others = !is_refused;
 	backlog_remove_first(&d->backlog);
 	succeed(d);
-}
-
-/* Whether the receiver has the request is unknown; a request that kills senders is given up. */
-static void take_start(struct delivery *d, u64 now_ns)
-{
-	d->is_ready = true;
-	if (!d->is_sending)
-		return;
-	d->is_sending = false;
-	if (++d->backlog.waiting.at[0].nr_crashes >= CRASHES_MAX) {
-		backlog_remove_first(&d->backlog);
-		d->counts.crashed++;
-	}
-	note_failure(d, "the process that sends has ended", 0, now_ns);
-}
-
-static void take_events(struct delivery *d, u64 now_ns)
-{
-	struct sender_event e;
-
-	for (int i = 0; i < 16 && !d->is_broken; i++) {
-		int err = sender_receive(d->sender, &e);
-		if (err == -EAGAIN)
-			return;
-		if (err == -EPIPE)
-			d->is_broken = true;
-		else if (!err && e.kind == SENDER_STARTED)
-			take_start(d, now_ns);
-		else if (!err)
-			take_answer(d, &e, now_ns);
-	}
 }
 
 static void send_next(struct delivery *d, u64 now_ns)
@@ -148,24 +137,61 @@ static void send_next(struct delivery *d, u64 now_ns)
 		backlog_remove_first(&d->backlog);
 		return;
 	}
-	int err = sender_post(d->sender, ++d->number, fd);
+	const struct http_request r = { .path = "",
+					.body_fd = fd,
+					.max_bytes = ANSWER_MAX,
+					.cuts = true,
+					.timeout_s = REQUEST_S };
+	int err = http_client_add(d->client, &r, take_answer, d);
 	d->is_sending = !err;
-	if (err) { /* it is being started */
+	if (err) { /* no descriptors are left */
 		d->next_ns = now_ns + NS_PER_SEC;
 		backlog_put_back(&d->backlog);
 	}
 }
 
+int delivery_start(struct delivery *d, const struct credentials *c)
+{
+	const struct receiver_protocol *protocol = &receiver_protocols[d->receiver.kind];
+	struct http_server s = {
+		.url = xstrdup(d->receiver.request),
+		.basic = c->basic ? xstrdup(c->basic) : NULL,
+		.ca = c->ca ? xstrdup(c->ca) : NULL,
+		.uses_proxy = true,
+		.judge = d->receiver.kind == RECEIVER_OTLP ? receiver_judge_otlp : receiver_judge,
+	};
+	const struct http_client_options o = {
+		.name = "sysflame-push",
+		.servers = &s,
+		.nr_servers = 1,
+		.max_bytes = ANSWER_MAX,
+		.max_open = 1,
+	};
+
+	http_server_add_header(&s, xasprintf("Content-Type: %s", protocol->type));
+	if (protocol->encoding)
+		http_server_add_header(&s, xasprintf("Content-Encoding: %s", protocol->encoding));
+	if (c->bearer)
+		http_server_add_bearer(&s, c->bearer);
+	for (u32 i = 0; i < c->nr_headers; i++)
+		http_server_add_header(&s, xstrdup(c->headers[i]));
+	int err = http_client_start(&o, &d->client);
+	http_server_wipe(&s);
+	return err;
+}
+
 void delivery_tick(struct delivery *d, u64 now_ns, u64 next)
 {
-	take_events(d, now_ns);
-	if (d->is_ready && !d->is_sending && !d->is_broken && now_ns >= d->next_ns &&
-	    d->backlog.waiting.nr && d->backlog.waiting.at[0].minute < next) {
+	d->now_ns = now_ns;
+	d->is_broken = http_client_step(d->client) != 0;
+	if (!d->is_sending && !d->is_broken && now_ns >= d->next_ns && d->backlog.waiting.nr &&
+	    d->backlog.waiting.at[0].minute < next) {
 		backlog_choose(&d->backlog);
 		if (d->backlog.waiting.at[0].minute < next)
 			send_next(d, now_ns);
 		else
 			backlog_put_back(&d->backlog);
+		d->is_broken = http_client_step(d->client) != 0;
 	}
 	if (delivery_lost(d) != d->nr_lost_before)
 		d->lost_ns = now_ns;
@@ -187,11 +213,13 @@ void delivery_add(struct delivery *d, u64 minute, u32 number, const char *servic
 
 void delivery_close(struct delivery *d)
 {
-	struct pollfd answer = { d->sender ? sender_fd(d->sender) : -1, POLLIN, 0 };
+	struct pollfd answer = { d->client ? http_client_fd(d->client) : -1, POLLIN, 0 };
 
-	if (d->is_sending && !d->is_broken && poll(&answer, 1, END_MS) > 0)
-		take_events(d, time_mono_ns());
-	sender_free(d->sender);
+	if (d->is_sending && !d->is_broken && poll(&answer, 1, END_MS) > 0) {
+		d->now_ns = time_mono_ns();
+		http_client_step(d->client);
+	}
+	http_client_free(d->client);
 	backlog_close(&d->backlog);
 }
 

@@ -6,8 +6,10 @@
 #pragma once
 
 #include "base/str.h"
+#include "net/http_client.h"
 #include "push/backlog.h"
-#include "push/sender.h"
+#include "push/credentials.h"
+#include "push/receiver.h"
 
 #define DELIVERY_PAUSE_MAX_S 60
 
@@ -16,29 +18,34 @@ struct delivery_counts {
 	u64 sent;
 	u64 tried_again;
 	u64 refused;  /* the receiver will never take them, or had a fault each time */
-	u64 crashed;  /* the sender ended three times with them */
+	u64 crashed;  /* the process that sends ended three times with them */
 	u64 not_kept; /* the disk was full, or they were too large */
 };
 
 struct delivery {
 	struct receiver receiver;
-	struct sender *sender;
+	struct http_client *client;
 	struct backlog backlog;
 	struct delivery_counts counts;
 	int disk_err;                /* of the last request that was not kept */
 	u64 nr_lost_before, lost_ns; /* CLOCK_MONOTONIC of the last loss; 0: none */
 	bool is_failing;             /* as last logged */
 	bool took_others;            /* the last request that ended was taken */
-	bool is_ready;     /* the sender has started: a start while it sends is one after a crash */
-	bool is_sending;   /* the first one of the backlog */
-	bool is_broken;    /* the sender's process has ended for good */
-	u64 number;        /* of the request that is sent */
-	u64 next_ns;       /* CLOCK_MONOTONIC: nothing is sent before */
-	u32 nr_failures;   /* since the last success */
-	u64 since_wall_ns; /* when it began to succeed, or to fail */
-	char why[256];     /* the last fault, a phrase; "" after a success */
-	char refused_why[256]; /* why the last request was refused; "" if none was */
+	bool is_sending;             /* the first one of the backlog */
+	bool is_broken;              /* the process that sends has ended for good */
+	u64 now_ns;                  /* CLOCK_MONOTONIC of the tick */
+	u64 next_ns;                 /* CLOCK_MONOTONIC: nothing is sent before */
+	u32 nr_failures;             /* since the last success */
+	u64 since_wall_ns;           /* when it began to succeed, or to fail */
+	char why[256];               /* the last fault, a phrase; "" after a success */
+	char refused_why[256];       /* why the last request was refused; "" if none was */
 };
+
+/*
+ * Starts the process that sends; it has the credentials from now on. Call it before forks are
+ * forbidden. Negative errno.
+ */
+int delivery_start(struct delivery *d, const struct credentials *c);
 
 /* Takes the answer if there is one, and sends the next request of a minute before `next`. */
 void delivery_tick(struct delivery *d, u64 now_ns, u64 next);
@@ -47,8 +54,7 @@ void delivery_tick(struct delivery *d, u64 now_ns, u64 next);
 void delivery_add(struct delivery *d, u64 minute, u32 number, const char *service,
 		  const void *bytes, size_t len);
 
-/* Waits a moment for the answer to a request, so that it is not sent twice; then ends the sender.
- */
+/* Waits a moment for an answer, so that no request is sent twice; then ends the process. */
 void delivery_close(struct delivery *d);
 
 /* Whether requests are taken, and none was lost in the last DELIVERY_LOSS_NS. */

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "base/types.h"
+#include "net/http_client.h"
 
 #define RECEIVERS_MAX    4
 #define RECEIVER_URL_MAX 256
@@ -37,3 +38,10 @@ int receiver_parse(const char *text, struct receiver *out, struct str *why);
 /* The name of its folder in the spool: of the kind and of this address only. */
 #define RECEIVER_FOLDER_BYTES 40
 void receiver_folder(const struct receiver *r, char name[RECEIVER_FOLDER_BYTES]);
+
+/*
+ * Look at an answer in the process that sends: `why` gets the receiver's own words, `value` the
+ * number of profiles that it did not take although it said 200 (OTLP's partial success).
+ */
+void receiver_judge(struct http_finding *f, const char *bytes, size_t len);
+void receiver_judge_otlp(struct http_finding *f, const char *bytes, size_t len);

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/recording.h"
-#include "fleet/http/fetch.h"
+#include "net/http_client.h"
 #include "profile/names.h"
 #include "sandbox/rights.h"
 #include "top/board.h"
@@ -36,14 +36,14 @@
 
 /* Readings of a daemon. */
 struct daemon_board {
-	struct fetcher *fetcher;
+	struct http_client *client;
 	json_t *last; /* NULL: none; the rows point into it */
 	bool is_done;
 	int err;
 	struct str why;
 };
 
-static void take_answer(void *ctx, const struct fetched *f)
+static void take_answer(void *ctx, const struct http_answer *a)
 {
 	struct daemon_board *d = ctx;
 	json_error_t error;
@@ -52,33 +52,33 @@ static void take_answer(void *ctx, const struct fetched *f)
 	json_decref(take(d->last));
 	d->err = 0;
 	str_clear(&d->why);
-	if (f->status == 200)
-		d->last = json_loadb(f->bytes, f->len, 0, &error);
+	if (a->found.status == 200)
+		d->last = json_loadb(a->bytes, a->found.len, 0, &error);
 	if (json_is_object(d->last))
 		return;
 	json_decref(take(d->last));
-	d->err = f->status == 503 ? -EAGAIN : -EIO;
-	if (f->status == 503)
+	d->err = a->found.status == 503 ? -EAGAIN : -EIO;
+	if (a->found.status == 503)
 		str_add(&d->why, "the daemon has no recorder at the moment");
-	else if (!f->status)
-		str_addf(&d->why, "the daemon does not answer: %s", f->why);
-	else if (f->status == 200)
+	else if (!a->found.status)
+		str_addf(&d->why, "the daemon does not answer: %s", a->found.why);
+	else if (a->found.status == 200)
 		str_add(&d->why, "the daemon's answer is no JSON");
 	else
-		str_addf(&d->why, "the daemon answers with status %u", f->status);
+		str_addf(&d->why, "the daemon answers with status %u", a->found.status);
 }
 
 static int ask(struct daemon_board *d)
 {
-	const struct fetch_request r = { .path = PATH,
-					 .max_bytes = MAX_BYTES,
-					 .timeout_s = TIMEOUT_S };
-	int err = fetcher_add(d->fetcher, &r, take_answer, d);
+	const struct http_request r = { .path = PATH,
+					.max_bytes = MAX_BYTES,
+					.timeout_s = TIMEOUT_S };
+	int err = http_client_add(d->client, &r, take_answer, d);
 
 	d->is_done = false;
 	while (!err && !d->is_done) {
-		struct pollfd p = { fetcher_fd(d->fetcher), POLLIN, 0 };
-		fetcher_step(d->fetcher);
+		struct pollfd p = { http_client_fd(d->client), POLLIN, 0 };
+		http_client_step(d->client);
 		if (!d->is_done)
 			poll(&p, 1, STEP_MS);
 	}
@@ -149,32 +149,39 @@ static void daemon_board_free(struct daemon_board *d)
 {
 	if (!d)
 		return;
-	fetcher_free(d->fetcher);
+	http_client_free(d->client);
 	json_decref(d->last);
 	str_fini(&d->why);
 	free(d);
 }
 
-static struct http_entry entry_of(const char *url, const char *token)
+static struct http_server server_of(const char *url, const char *token)
 {
 	const size_t prefix = strlen(SOCKET_PREFIX), len = strcspn(url, "\n");
+	struct http_server s = { 0 };
 
-	if (strncmp(url, SOCKET_PREFIX, prefix) != 0)
-		return (struct http_entry){ .url = xstrdup(url), .token = xstrdup(token) };
-	return (struct http_entry){
-		.url = xasprintf("http://localhost%s", url[len] ? url + len + 1 : ""),
-		.token = xstrdup(token),
-		.socket = xstrndup(url + prefix, len - prefix),
-	};
+	if (strncmp(url, SOCKET_PREFIX, prefix) != 0) {
+		s.url = xstrdup(url);
+	} else {
+		s.url = xasprintf("http://localhost%s", url[len] ? url + len + 1 : "");
+		s.socket = xstrndup(url + prefix, len - prefix);
+	}
+	http_server_add_bearer(&s, token);
+	http_server_add_header(&s, xstrdup("X-Sysflame: 1"));
+	return s;
 }
 
 static int start(struct daemon_board *d, const char *url, const char *token)
 {
-	struct http_entries nodes = { 0 };
+	struct http_server server = server_of(url, token);
+	const struct http_client_options o = { .name = "sysflame-fetch",
+					       .servers = &server,
+					       .nr_servers = 1,
+					       .max_bytes = MAX_BYTES,
+					       .max_open = 1 };
+	int err = http_client_start(&o, &d->client);
 
-	vec_push(&nodes.all, entry_of(url, token));
-	int err = fetcher_start(&nodes, &d->fetcher);
-	http_entries_wipe(&nodes);
+	http_server_wipe(&server);
 	return err;
 }
 

@@ -11,13 +11,14 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "fleet/http/fetch.h"
 #include "fleet/wire/policy.h"
 #include "fleet/wire/selector.h"
+#include "net/http_client.h"
 
 #define SERVICES_S   600 /* a service that used the CPU since then runs */
 #define SERVICES_MAX 1000
 #define TOTAL_MAX_MS (1ull << 40)
+#define OPEN_MAX     48 /* requests at a time; others wait */
 #define NODE_BYTES   (256u << 10)
 #define SLICES_BYTES (1u << 20)
 #define ANSWER_BYTES (64u << 10)
@@ -44,7 +45,7 @@ struct http_node {
 };
 
 /* A request that a daemon works on. */
-struct http_request {
+struct node_request {
 	struct http_node *node;
 	u8 id[FLEET_ID_LEN];
 	u64 session;    /* 0: none */
@@ -61,26 +62,27 @@ struct letter {
 };
 
 struct http_fleet {
-	struct fetcher *fetcher;
+	struct http_client *client;
 	struct http_node *nodes;
 	u32 nr_nodes;
-	VEC(struct http_request *) requests;
+	VEC(struct node_request *) requests;
 	VEC(struct letter) letters;
 };
 
-static void fetch(struct http_node *n, struct fetch_request r, fetched_fn done, void *ctx)
+static void fetch(struct http_node *n, struct http_request r, http_answer_fn done, void *ctx)
 {
-	static const struct fetched too_long = { .why = "the request is too long", .bytes = "" };
+	static const struct http_answer too_long = { .found.why = "the request is too long",
+						     .bytes = "" };
 
-	r.node = n->index;
-	if (fetcher_add(n->fleet->fetcher, &r, done, ctx))
+	r.server = n->index;
+	if (http_client_add(n->fleet->client, &r, done, ctx))
 		done(ctx, &too_long);
 }
 
 /* A JSON object of an answer; NULL if it is something else. The caller owns it. */
-static json_t *json_of(const struct fetched *r)
+static json_t *json_of(const struct http_answer *r)
 {
-	json_t *j = json_loadb(r->bytes, r->len, JSON_REJECT_DUPLICATES, NULL);
+	json_t *j = json_loadb(r->bytes, r->found.len, JSON_REJECT_DUPLICATES, NULL);
 
 	if (j && !json_is_object(j)) {
 		json_decref(j);
@@ -98,19 +100,19 @@ static u64 number(const json_t *object, const char *key, u64 max)
 }
 
 /* "It answers 403: only an operator may", in a sentence. */
-static void add_fault(struct str *out, const struct fetched *r)
+static void add_fault(struct str *out, const struct http_answer *r)
 {
-	json_t *j = r->status ? json_of(r) : NULL;
+	json_t *j = r->found.status ? json_of(r) : NULL;
 	const char *said =
 		json_string_value(json_object_get(json_object_get(j, "error"), "message"));
 
-	if (!r->status) {
-		str_addf(out, "It cannot be asked: %s.", r->why);
+	if (!r->found.status) {
+		str_addf(out, "It cannot be asked: %s.", r->found.why);
 	} else {
-		str_addf(out, "It answers %u", r->status);
-		if (r->status / 100 == 2)
+		str_addf(out, "It answers %u", r->found.status);
+		if (r->found.status / 100 == 2)
 			str_add(out, ", and not as a daemon does");
-		if (r->status / 100 == 3)
+		if (r->found.status / 100 == 3)
 			str_add(out, ": redirects are not followed");
 		if (said) {
 			str_add(out, ": ");
@@ -134,10 +136,10 @@ static void add_service(struct http_node *n, const json_t *one)
 		 (struct service){ xstrdup(name.at), number(one, "total", TOTAL_MAX_MS) });
 }
 
-static void take_services(void *ctx, const struct fetched *r)
+static void take_services(void *ctx, const struct http_answer *r)
 {
 	struct http_node *n = ctx;
-	json_t *j = r->status == 200 ? json_of(r) : NULL;
+	json_t *j = r->found.status == 200 ? json_of(r) : NULL;
 	const json_t *series = json_object_get(j, "series");
 
 	for (size_t i = 0; i < json_array_size(series); i++)
@@ -146,17 +148,17 @@ static void take_services(void *ctx, const struct fetched *r)
 	n->is_ready = true;
 }
 
-static void take_node(void *ctx, const struct fetched *r)
+static void take_node(void *ctx, const struct http_answer *r)
 {
 	struct http_node *n = ctx;
 	u64 now_ms = time_wall_ns() / NS_PER_MS;
 	auto_free char *path = xasprintf("/api/v1/slices?event=cpu&steps=1&from_ms=%llu&to_ms=%llu",
 					 (unsigned long long)(now_ms - SERVICES_S * 1000),
 					 (unsigned long long)now_ms);
-	const struct fetch_request next = { .path = path,
-					    .max_bytes = SLICES_BYTES,
-					    .timeout_s = 10 };
-	json_t *j = r->status == 200 ? json_of(r) : NULL;
+	const struct http_request next = { .path = path,
+					   .max_bytes = SLICES_BYTES,
+					   .timeout_s = 10 };
+	json_t *j = r->found.status == 200 ? json_of(r) : NULL;
 	const json_t *caps = json_object_get(j, "caps"), *recorder = json_object_get(j, "recorder");
 	const char *state = json_string_value(json_object_get(recorder, "state"));
 	auto_str struct str why = { 0 };
@@ -175,13 +177,39 @@ static void take_node(void *ctx, const struct fetched *r)
 	fetch(n, next, take_services, n);
 }
 
+static int start_client(const struct http_entries *nodes, struct http_client **out)
+{
+	struct http_server *servers = xcalloc(nodes->all.nr, sizeof(servers[0]));
+	const struct http_client_options o = {
+		.name = "sysflame-fetch",
+		.servers = servers,
+		.nr_servers = (u32)nodes->all.nr,
+		.max_bytes = FLEET_BLOB_MAX,
+		.max_open = OPEN_MAX,
+	};
+
+	for (u32 i = 0; i < o.nr_servers; i++) {
+		const struct http_entry *e = &nodes->all.at[i];
+		servers[i].url = xstrdup(e->url);
+		servers[i].ca = e->ca ? xstrdup(e->ca) : NULL;
+		servers[i].socket = e->socket ? xstrdup(e->socket) : NULL;
+		http_server_add_bearer(&servers[i], e->token);
+		http_server_add_header(&servers[i], xstrdup("X-Sysflame: 1"));
+	}
+	int err = http_client_start(&o, out);
+	for (u32 i = 0; i < o.nr_servers; i++)
+		http_server_wipe(&servers[i]);
+	free(servers);
+	return err;
+}
+
 int http_fleet_start(const struct http_entries *nodes, u32 wait_s, struct http_fleet **out)
 {
-	const struct fetch_request r = { .path = "/api/v1/node",
-					 .max_bytes = NODE_BYTES,
-					 .timeout_s = wait_s };
+	const struct http_request r = { .path = "/api/v1/node",
+					.max_bytes = NODE_BYTES,
+					.timeout_s = wait_s };
 	struct http_fleet *f = xcalloc(1, sizeof(*f));
-	int err = fetcher_start(nodes, &f->fetcher);
+	int err = start_client(nodes, &f->client);
 
 	if (err) {
 		free(f);
@@ -213,7 +241,7 @@ void http_fleet_free(struct http_fleet *f)
 {
 	if (!f)
 		return;
-	fetcher_free(f->fetcher);
+	http_client_free(f->client);
 	for (u32 i = 0; i < f->nr_nodes; i++) {
 		vec_each(s, &f->nodes[i].services)
 			free(s->name);
@@ -231,7 +259,7 @@ void http_fleet_free(struct http_fleet *f)
 
 int http_fleet_fd(const struct http_fleet *f)
 {
-	return fetcher_fd(f->fetcher);
+	return http_client_fd(f->client);
 }
 
 bool http_fleet_is_ready(const struct http_fleet *f)
@@ -285,7 +313,7 @@ static void answer(const struct http_node *n, const u8 *id, enum verdict v, cons
 	send(n->fleet, &m, NULL, 0);
 }
 
-static void drop(struct http_request *q)
+static void drop(struct node_request *q)
 {
 	struct http_fleet *f = q->node->fleet;
 	size_t kept = 0;
@@ -297,7 +325,8 @@ static void drop(struct http_request *q)
 	free(q);
 }
 
-static void end(struct http_request *q, enum verdict v, const char *why, const struct fetched *r)
+static void end(struct node_request *q, enum verdict v, const char *why,
+		const struct http_answer *r)
 {
 	struct fleet_message m = { .kind = MESSAGE_DONE };
 	struct fleet_done *d = &m.done;
@@ -309,7 +338,7 @@ static void end(struct http_request *q, enum verdict v, const char *why, const s
 	copy_text(d->why, sizeof(d->why), clean.at ?: "");
 	d->instance = q->node->index + 1;
 	d->verdict = v;
-	d->size = r ? r->len : 0;
+	d->size = r ? r->found.len : 0;
 	d->samples = q->samples;
 	d->lost = q->lost;
 	d->profile = q->session;
@@ -318,7 +347,7 @@ static void end(struct http_request *q, enum verdict v, const char *why, const s
 	drop(q);
 }
 
-static void end_by_fault(struct http_request *q, const struct fetched *r)
+static void end_by_fault(struct node_request *q, const struct http_answer *r)
 {
 	auto_str struct str why = { 0 };
 
@@ -327,11 +356,11 @@ static void end_by_fault(struct http_request *q, const struct fetched *r)
 }
 
 /* The profile of slices, or of a recording. */
-static void take_profile(void *ctx, const struct fetched *r)
+static void take_profile(void *ctx, const struct http_answer *r)
 {
-	struct http_request *q = ctx;
+	struct node_request *q = ctx;
 
-	if (r->status != 200 || !r->len)
+	if (r->found.status != 200 || !r->found.len)
 		end_by_fault(q, r);
 	else
 		end(q, VERDICT_ACCEPT, "", r);
@@ -346,7 +375,7 @@ static void add_query(struct str *path, const char *key, const char *value)
 }
 
 /* A namespace is left to the merge: the API does not take it. */
-static void start_slices(struct http_request *q, const struct fleet_request *r,
+static void start_slices(struct node_request *q, const struct fleet_request *r,
 			 const struct selector *s)
 {
 	u64 to_ms = time_wall_ns() / NS_PER_MS - r->ago_s * 1000ull;
@@ -360,24 +389,24 @@ static void start_slices(struct http_request *q, const struct fleet_request *r,
 	add_query(&path, "pod", s->processes[SELECTOR_POD]);
 	answer(q->node, q->id, VERDICT_ACCEPT, "", q->busy_ppm);
 	fetch(q->node,
-	      (struct fetch_request){
+	      (struct http_request){
 		      .path = path.at, .max_bytes = FLEET_BLOB_MAX, .timeout_s = RESULT_S },
 	      take_profile, q);
 }
 
-static enum verdict verdict_of(const struct fetched *r)
+static enum verdict verdict_of(const struct http_answer *r)
 {
-	return r->status == 429 || r->status == 503 ? VERDICT_BUSY
-	       : r->status / 100 == 4               ? VERDICT_POLICY
-						    : VERDICT_FAILED;
+	return r->found.status == 429 || r->found.status == 503 ? VERDICT_BUSY
+	       : r->found.status / 100 == 4                     ? VERDICT_POLICY
+								: VERDICT_FAILED;
 }
 
-static void take_stop(void *ctx, const struct fetched *r)
+static void take_stop(void *ctx, const struct http_answer *r)
 {
 	/* Whatever it answers: its profile is looked for. */
 }
 
-static void stop(struct http_request *q)
+static void stop(struct node_request *q)
 {
 	q->is_stopped = true;
 	if (!q->session)
@@ -385,18 +414,18 @@ static void stop(struct http_request *q)
 	auto_free char *path =
 		xasprintf("/api/v1/sessions/%llu/stop", (unsigned long long)q->session);
 	fetch(q->node,
-	      (struct fetch_request){
-		      .path = path, .body = "{}", .max_bytes = ANSWER_BYTES, .timeout_s = ASK_S },
+	      (struct http_request){
+		      .path = path, .json = "{}", .max_bytes = ANSWER_BYTES, .timeout_s = ASK_S },
 	      take_stop, NULL);
 	if (q->look_ns)
 		q->look_ns = time_mono_ns() + LOOK_NS;
 }
 
-static void take_start(void *ctx, const struct fetched *r)
+static void take_start(void *ctx, const struct http_answer *r)
 {
-	struct http_request *q = ctx;
+	struct node_request *q = ctx;
 	auto_str struct str why = { 0 };
-	json_t *j = r->status == 201 ? json_of(r) : NULL;
+	json_t *j = r->found.status == 201 ? json_of(r) : NULL;
 
 	q->session = number(j, "id", INT64_MAX);
 	json_decref(j);
@@ -421,7 +450,7 @@ static json_t *target_json(const struct selector *s)
 			 *container ? container : pod);
 }
 
-static void start_recording(struct http_request *q, const struct fleet_request *r,
+static void start_recording(struct node_request *q, const struct fleet_request *r,
 			    const struct selector *s)
 {
 	auto_free char *name = xasprintf("fleet%s%s", *r->reason ? ": " : "", r->reason);
@@ -435,10 +464,10 @@ static void start_recording(struct http_request *q, const struct fleet_request *
 	q->give_up_ns = q->look_ns + ENDING_NS;
 	if (body) {
 		fetch(q->node,
-		      (struct fetch_request){ .path = "/api/v1/sessions",
-					      .body = body,
-					      .max_bytes = ANSWER_BYTES,
-					      .timeout_s = ASK_S },
+		      (struct http_request){ .path = "/api/v1/sessions",
+					     .json = body,
+					     .max_bytes = ANSWER_BYTES,
+					     .timeout_s = ASK_S },
 		      take_start, q);
 		return;
 	}
@@ -446,22 +475,22 @@ static void start_recording(struct http_request *q, const struct fleet_request *
 	drop(q);
 }
 
-static void take_file(struct http_request *q)
+static void take_file(struct node_request *q)
 {
 	auto_free char *path =
 		xasprintf("/p/%llu/download?format=sflm", (unsigned long long)q->session);
 
 	fetch(q->node,
-	      (struct fetch_request){
+	      (struct http_request){
 		      .path = path, .max_bytes = FLEET_BLOB_MAX, .timeout_s = RESULT_S },
 	      take_profile, q);
 }
 
 /* Its profile is there, or not yet. */
-static void take_facts(void *ctx, const struct fetched *r)
+static void take_facts(void *ctx, const struct http_answer *r)
 {
-	struct http_request *q = ctx;
-	json_t *j = r->status == 200 ? json_of(r) : NULL;
+	struct node_request *q = ctx;
+	json_t *j = r->found.status == 200 ? json_of(r) : NULL;
 	const char *state = json_string_value(json_object_get(j, "state"));
 	const char *error = json_string_value(json_object_get(j, "error"));
 
@@ -480,13 +509,13 @@ static void take_facts(void *ctx, const struct fetched *r)
 	json_decref(j);
 }
 
-static void look(struct http_request *q)
+static void look(struct node_request *q)
 {
 	auto_free char *path = xasprintf("/api/v1/profiles/%llu", (unsigned long long)q->session);
 
 	q->look_ns = 0;
 	fetch(q->node,
-	      (struct fetch_request){
+	      (struct http_request){
 		      .path = path, .max_bytes = ANSWER_BYTES * 4, .timeout_s = ASK_S },
 	      take_facts, q);
 }
@@ -551,7 +580,7 @@ void http_fleet_request(struct http_fleet *f, const struct fleet_request *r)
 			answer(n, r->id, v, why.at ?: "", busy_ppm(n, r, &s));
 			continue;
 		}
-		struct http_request *q = xcalloc(1, sizeof(*q));
+		struct node_request *q = xcalloc(1, sizeof(*q));
 		q->node = n;
 		q->busy_ppm = busy_ppm(n, r, &s);
 		memcpy(q->id, r->id, sizeof(q->id));
@@ -574,9 +603,9 @@ void http_fleet_step(struct http_fleet *f, http_message_fn hand, void *ctx)
 {
 	u64 now = time_mono_ns();
 
-	fetcher_step(f->fetcher);
+	http_client_step(f->client);
 	for (size_t i = f->requests.nr; i-- > 0;) {
-		struct http_request *q = f->requests.at[i];
+		struct node_request *q = f->requests.at[i];
 		if (q->session && q->look_ns && now >= q->look_ns)
 			look(q);
 	}

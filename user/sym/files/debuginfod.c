@@ -13,37 +13,44 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "base/build.h"
 #include "base/file.h"
-#include "base/packet.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "base/vec.h"
-#include "sandbox/rights.h"
+#include "net/http_client.h"
 
-#define OPEN_MAX 8 /* orders that the process has at a time */
-#define TICK_MS  200
+#define CONNECT_S 5
+#define REDIRECTS 3
+#define FOUND     200
+#define NOT_FOUND 404
+#define OPEN_MAX  8 /* files that are open at a time; one of them is transferred */
+#define TICK_MS   200
 
 enum fetch_state {
 	FETCH_WAITS,
-	FETCH_SENT,
+	FETCH_ASKED,
 	FETCH_ARRIVED,
 	FETCH_ENDED
 };
 
 struct fetched {
+	struct debuginfod *d;
 	char build_id[BUILD_ID_HEX_MAX + 1];
 	enum fetch_state state;
-	struct outfile *file; /* while it is SENT or ARRIVED */
+	struct outfile *file; /* while it is ASKED or ARRIVED */
+	u32 server;           /* that is asked */
+	bool is_asked;        /* a server was */
 	char why[200];
 };
 
 struct debuginfod {
-	int sock;
+	struct http_client *client; /* asks for one file at a time */
 	char *cache;
-	struct debuginfod_servers servers;
-	VEC(struct fetched) all; /* an order's number is its index */
-	u32 nr_sent;
+	u64 max_bytes, max_s; /* for one file */
+	struct http_server servers[DEBUGINFOD_SERVERS_MAX];
+	bool is_dead[DEBUGINFOD_SERVERS_MAX]; /* it did not answer in time: it is not asked again */
+	u32 nr_servers;
+	VEC(struct fetched *) all;
 };
 
 static u64 limit_of(const char *variable, u64 most)
@@ -54,7 +61,7 @@ static u64 limit_of(const char *variable, u64 most)
 	return value && value < most ? value : most;
 }
 
-static int split_urls(const char *urls, struct debuginfod_servers *out)
+static int split_urls(const char *urls, struct debuginfod *d)
 {
 	auto_free char *copy = xstrdup(urls);
 	char *rest = copy, *word;
@@ -63,31 +70,38 @@ static int split_urls(const char *urls, struct debuginfod_servers *out)
 		if (!*word || !strncmp(word, "ima:", 4)) /* elfutils' check of signatures */
 			continue;
 		if ((strncmp(word, "http://", 7) && strncmp(word, "https://", 8)) ||
-		    out->nr == DEBUGINFOD_SERVERS_MAX)
+		    d->nr_servers == DEBUGINFOD_SERVERS_MAX)
 			return -EINVAL;
-		out->urls[out->nr++] = xstrdup(word);
+		size_t len = strlen(word);
+		while (word[len - 1] == '/')
+			len--;
+		d->servers[d->nr_servers++] = (struct http_server){
+			.url = xstrndup(word, len),
+			.uses_proxy = true,
+			.redirects = REDIRECTS,
+			.connect_s = CONNECT_S,
+			.quiet_s = DEBUGINFOD_QUIET_S,
+		};
 	}
-	return out->nr ? 0 : -EINVAL;
-}
-
-/* A guarded_fn. */
-static int run_client(int sock, const void *servers)
-{
-	return debuginfod_client_run(sock, servers);
+	return d->nr_servers ? 0 : -EINVAL;
 }
 
 int debuginfod_start(const char *urls, const char *cache, struct debuginfod **out)
 {
 	struct debuginfod *d = xcalloc(1, sizeof(*d));
+	int err = split_urls(urls, d);
 
-	d->sock = -1;
 	d->cache = xstrdup(cache);
-	d->servers.max_bytes = limit_of("DEBUGINFOD_MAXSIZE", DEBUGINFOD_BYTES_MAX);
-	d->servers.max_s = limit_of("DEBUGINFOD_MAXTIME", DEBUGINFOD_FILE_S);
-	int err = split_urls(urls, &d->servers);
-	if (!err)
-		err = build_is_static() ? -ENOTSUP
-					: guarded_start(run_client, &d->servers, &d->sock);
+	d->max_bytes = limit_of("DEBUGINFOD_MAXSIZE", DEBUGINFOD_BYTES_MAX);
+	d->max_s = limit_of("DEBUGINFOD_MAXTIME", DEBUGINFOD_FILE_S);
+	const struct http_client_options o = {
+		.name = "sysflame-debuginfod",
+		.servers = d->servers,
+		.nr_servers = d->nr_servers,
+		.max_bytes = d->max_bytes,
+		.max_open = 1,
+	};
+	err = err ?: http_client_start(&o, &d->client);
 	if (err)
 		debuginfod_free(d);
 	else
@@ -99,13 +113,14 @@ void debuginfod_free(struct debuginfod *d)
 {
 	if (!d)
 		return;
-	if (d->sock >= 0)
-		close(d->sock);
-	vec_each(f, &d->all)
-		outfile_abort(f->file);
+	http_client_free(d->client);
+	vec_each(f, &d->all) {
+		outfile_abort((*f)->file);
+		free(*f);
+	}
 	vec_fini(&d->all);
-	for (size_t i = 0; i < d->servers.nr; i++)
-		free(d->servers.urls[i]);
+	for (u32 i = 0; i < d->nr_servers; i++)
+		http_server_wipe(&d->servers[i]);
 	free(d->cache);
 	free(d);
 }
@@ -113,18 +128,18 @@ void debuginfod_free(struct debuginfod *d)
 static struct fetched *find(const struct debuginfod *d, const char *build_id)
 {
 	vec_each(f, &d->all)
-		if (!strcmp(f->build_id, build_id))
-			return f;
+		if (!strcmp((*f)->build_id, build_id))
+			return *f;
 	return NULL;
 }
 
 void debuginfod_want(struct debuginfod *d, const char *build_id)
 {
-	struct fetched f = { .state = FETCH_WAITS };
-
 	if (d->all.nr == DEBUGINFOD_FILES_MAX || find(d, build_id))
 		return;
-	copy_text(f.build_id, sizeof(f.build_id), build_id);
+	struct fetched *f = xcalloc(1, sizeof(*f));
+	f->d = d;
+	copy_text(f->build_id, sizeof(f->build_id), build_id);
 	vec_push(&d->all, f);
 }
 
@@ -141,74 +156,105 @@ static void make_folders(const char *path)
 	mkdir(copy, 0700);
 }
 
-static void end(struct debuginfod *d, struct fetched *f, const char *why)
+static void end(struct fetched *f)
 {
-	d->nr_sent -= f->state == FETCH_SENT;
 	f->state = FETCH_ENDED;
 	outfile_abort(take(f->file));
+}
+
+static void take_answer(void *ctx, const struct http_answer *a);
+
+/* Asks the next server that is alive, or ends the search. */
+static void ask(struct fetched *f)
+{
+	struct debuginfod *d = f->d;
+
+	while (f->server < d->nr_servers && d->is_dead[f->server])
+		f->server++;
+	if (f->server == d->nr_servers) {
+		if (!f->is_asked)
+			copy_text(f->why, sizeof(f->why), "no server answers");
+		end(f);
+		return;
+	}
+	auto_free char *path = xasprintf("/buildid/%s/debuginfo", f->build_id);
+	const struct http_request r = {
+		.server = f->server,
+		.path = path,
+		.answer_fd = fileno(f->file->f),
+		.max_bytes = d->max_bytes,
+		.timeout_s = (u32)d->max_s,
+	};
+	f->state = FETCH_ASKED;
+	f->is_asked = true;
+	if (http_client_add(d->client, &r, take_answer, f)) {
+		copy_text(f->why, sizeof(f->why), "no descriptors are left");
+		end(f);
+	}
+}
+
+static void explain(struct fetched *f, const struct http_finding *found)
+{
+	auto_str struct str why = { 0 };
+
+	str_addf(&why, "%s: ", f->d->servers[f->server].url);
+	if (found->fault == HTTP_TOO_LONG)
+		str_addf(&why, "its file has more than %llu MB",
+			 (unsigned long long)f->d->max_bytes >> 20);
+	else if (found->fault)
+		str_add(&why, found->why);
+	else
+		str_addf(&why, "it answers %u", found->status);
+	copy_text(f->why, sizeof(f->why), why.at);
+}
+
+static void take_answer(void *ctx, const struct http_answer *a)
+{
+	struct fetched *f = ctx;
+	struct debuginfod *d = f->d;
+
+	if (a->found.status == FOUND) {
+		*f->why = '\0';
+		f->state = FETCH_ARRIVED;
+		return;
+	}
+	d->is_dead[f->server] = a->found.fault == HTTP_SILENT;
+	if (a->found.status != NOT_FOUND)
+		explain(f, &a->found);
+	f->server++;
+	ask(f);
+}
+
+static void begin(struct fetched *f)
+{
+	auto_free char *folder = xasprintf("%s/%s", f->d->cache, f->build_id);
+	auto_free char *path = xasprintf("%s/debuginfo", folder);
+
+	make_folders(folder);
+	int err = outfile_open(path, false, &f->file);
+	if (!err) {
+		ask(f);
+		return;
+	}
+	auto_free char *why = xasprintf("%s: %s", path, outfile_why(err));
 	copy_text(f->why, sizeof(f->why), why);
-}
-
-static void take_events(struct debuginfod *d)
-{
-	struct debuginfod_event e;
-	int fds[PACKET_FDS_MAX];
-	size_t nr, nr_fds;
-
-	while (!packet_receive(d->sock, &e, sizeof(e), &nr, fds, &nr_fds)) {
-		for (size_t i = 0; i < nr_fds; i++)
-			close(fds[i]);
-		if (nr != sizeof(e) || e.number >= d->all.nr ||
-		    d->all.at[e.number].state != FETCH_SENT)
-			continue;
-		struct fetched *f = &d->all.at[e.number];
-		auto_str struct str clean = { 0 };
-		e.why[sizeof(e.why) - 1] = '\0';
-		utf8_clean(&clean, e.why, sizeof(f->why) - 1);
-		if (e.status == DEBUGINFOD_FOUND) {
-			d->nr_sent--;
-			f->state = FETCH_ARRIVED;
-		} else {
-			end(d, f, clean.at ?: "");
-		}
-	}
-}
-
-static void send_orders(struct debuginfod *d)
-{
-	for (u32 i = 0; i < d->all.nr && d->nr_sent < OPEN_MAX; i++) {
-		struct fetched *f = &d->all.at[i];
-		struct debuginfod_order o = { .number = i };
-		if (f->state != FETCH_WAITS)
-			continue;
-		auto_free char *folder = xasprintf("%s/%s", d->cache, f->build_id);
-		auto_free char *path = xasprintf("%s/debuginfo", folder);
-		make_folders(folder);
-		int err = outfile_open(path, false, &f->file);
-		if (err) {
-			auto_free char *why = xasprintf("%s: %s", path, outfile_why(err));
-			end(d, f, why);
-			continue;
-		}
-		memcpy(o.build_id, f->build_id, sizeof(o.build_id));
-		int fd = fileno(f->file->f);
-		if (packet_send(d->sock, &o, sizeof(o), &fd, 1)) {
-			outfile_abort(take(f->file));
-			return; /* it is tried again */
-		}
-		f->state = FETCH_SENT;
-		d->nr_sent++;
-	}
+	end(f);
 }
 
 u32 debuginfod_step(struct debuginfod *d)
 {
-	u32 nr = 0;
+	u32 nr = 0, nr_asked = 0;
 
-	take_events(d);
-	send_orders(d);
+	http_client_step(d->client);
 	vec_each(f, &d->all)
-		nr += f->state == FETCH_WAITS || f->state == FETCH_SENT;
+		nr_asked += (*f)->state == FETCH_ASKED;
+	vec_each(f, &d->all)
+		if ((*f)->state == FETCH_WAITS && nr_asked++ < OPEN_MAX)
+			begin(*f);
+	if (http_client_step(d->client))
+		return 0;
+	vec_each(f, &d->all)
+		nr += (*f)->state == FETCH_WAITS || (*f)->state == FETCH_ASKED;
 	return nr;
 }
 
@@ -219,11 +265,10 @@ void debuginfod_wait(struct debuginfod *d, u64 max_ns, void (*tick)(u32 nr_open,
 	u32 nr;
 
 	while ((nr = debuginfod_step(d)) && time_mono_ns() < end_ns) {
-		struct pollfd fd = { .fd = d->sock, .events = POLLIN };
+		struct pollfd fd = { .fd = http_client_fd(d->client), .events = POLLIN };
 		if (tick)
 			tick(nr, ctx);
-		if (poll(&fd, 1, TICK_MS) > 0 && fd.revents & (POLLHUP | POLLERR))
-			return;
+		poll(&fd, 1, TICK_MS);
 	}
 }
 
@@ -251,5 +296,5 @@ void debuginfod_judge(struct debuginfod *d, const char *build_id, bool is_good)
 		return;
 	if (is_good)
 		outfile_commit(take(f->file), NULL);
-	end(d, f, "");
+	end(f);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fetches debug files by build id from debuginfod servers (elfutils; GET URL/buildid/ID/debuginfo).
- * A process without other rights talks to them. It writes to files that it is handed and parses
+ * The process of net/http_client.h talks to them: it writes to files that it is handed and parses
  * nothing. Files that prove to be of that build come into elfutils' cache, where debuggers find
  * them, too. Nothing here waits but debuginfod_wait.
  */
@@ -46,28 +46,4 @@ int debuginfod_file(const struct debuginfod *d, const char *build_id, const char
 /* The file was judged: a good one comes into the cache, another one is removed. */
 void debuginfod_judge(struct debuginfod *d, const char *build_id, bool is_good);
 
-/* Between the two processes. */
-
 #define DEBUGINFOD_SERVERS_MAX 8
-
-struct debuginfod_servers {
-	char *urls[DEBUGINFOD_SERVERS_MAX];
-	size_t nr;
-	u64 max_bytes, max_s; /* for one file */
-};
-
-/* With the descriptor of the file. */
-struct debuginfod_order {
-	u32 number;
-	char build_id[BUILD_ID_HEX_MAX + 1];
-};
-
-#define DEBUGINFOD_FOUND 200
-
-struct debuginfod_event {
-	u32 number, status; /* of the HTTP answer; 0: none */
-	char why[200];      /* "": the servers do not have the file */
-};
-
-/* Serves orders until the other end of `sock` is closed. Returns an exit status. */
-int debuginfod_client_run(int sock, const struct debuginfod_servers *servers);

@@ -279,7 +279,7 @@ int push_new(struct service *sv, const struct web_push *o, struct push **out)
 	int err = open_folder(p);
 	for (u32 i = 0; i < o->nr; i++) {
 		if (!err)
-			err = sender_start(&o->receivers[i], &o->credentials[i], &p->all[i].sender);
+			err = delivery_start(&p->all[i], &o->credentials[i]);
 		credentials_wipe(&o->credentials[i]);
 	}
 	if (err) {
@@ -309,7 +309,7 @@ size_t push_polled(const struct push *p, struct pollfd *out)
 	u32 nr = p ? p->nr : 0;
 
 	for (u32 i = 0; i < nr; i++)
-		out[i] = (struct pollfd){ sender_fd(p->all[i].sender), POLLIN, 0 };
+		out[i] = (struct pollfd){ http_client_fd(p->all[i].client), POLLIN, 0 };
 	return nr;
 }
 
