@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nodes of a fleet without NATS. */
-#include "fleet/http/http_file.h"
+/* The file of nodes of a fleet without NATS. Part of fleet/http/http_fleet.h. */
+#include "fleet/http/http_fleet.h"
 
 #include <errno.h>
 #include <fcntl.h>
