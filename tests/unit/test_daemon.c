@@ -350,6 +350,42 @@ static void the_directory_keeps_its_tokens(void **state)
 	home_close(&h);
 }
 
+static void write_token(const char *dir, const char *name, const char *text, mode_t mode)
+{
+	auto_free char *path = xasprintf("%s/%s", dir, name);
+	auto_fclose FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fchmod(fileno(f), mode);
+}
+
+#define GIVEN "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq"
+
+static void a_folder_of_tokens_replaces_those_that_it_has(void **state)
+{
+	struct world *w = *state;
+	auto_str struct str why = { 0 };
+	struct home h;
+	auto_free char *folder = xasprintf("%s/tokens", w->dir);
+
+	assert_int_equal(home_open(w->dir, geteuid(), getegid(), &h, &why), 0);
+	auto_free char *own = xstrdup(h.operator_token);
+	mkdir(folder, 0700);
+	assert_int_equal(home_read_tokens(folder, &h, &why), -ENOENT);
+	assert_non_null(strstr(why.at, "it has neither token nor token.viewer"));
+	write_token(folder, "token.viewer", GIVEN "\n", 0440);
+	assert_int_equal(home_read_tokens(folder, &h, &why), 0);
+	assert_string_equal(h.operator_token, own);
+	assert_string_equal(h.viewer_token, GIVEN);
+	write_token(folder, "token", "short", 0440);
+	assert_int_equal(home_read_tokens(folder, &h, &why), -EINVAL);
+	write_token(folder, "token", GIVEN, 0444);
+	assert_int_equal(home_read_tokens(folder, &h, &why), -EPERM);
+	assert_non_null(strstr(why.at, "token: others than root and its group may read it"));
+	home_close(&h);
+}
+
 static int read_link(const char *dir, const char *sentence)
 {
 	auto_str struct str why = { 0 }, address = { 0 };
@@ -517,6 +553,7 @@ int main(void)
 		TEST(children_end_with_the_supervisor),
 		TEST(term_ends_everything),
 		TEST(the_directory_keeps_its_tokens),
+		TEST(a_folder_of_tokens_replaces_those_that_it_has),
 		TEST(the_address_of_a_dead_daemon_is_no_link),
 		TEST(a_directory_with_other_files_stays_as_it_is),
 		TEST(files_of_an_earlier_web_user_are_refused_with_the_remedy),

@@ -35,12 +35,14 @@ static int print_code(const char *address, const char *token)
 	return code ? 0 : -EIO;
 }
 
-int login_link_print(const char *command, const char *dir)
+int login_link_print(const char *command, const char *dir, const char *tokens)
 {
 	auto_str struct str address = { 0 }, why = { 0 };
-	char token[TOKEN_LEN + 1];
+	struct home h = { 0 };
+	const char *token = h.operator_token;
 
-	if (home_read_link(dir, &address, token, &why)) {
+	if (home_read_link(dir, &address, h.operator_token, &why) ||
+	    (tokens && home_read_tokens(tokens, &h, &why))) {
 		log_error("%s: %s", command, why.at);
 		return EXIT_FAILED;
 	}

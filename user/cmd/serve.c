@@ -140,7 +140,7 @@ static int push_options_read(const struct push_options *o, const struct web_push
 
 struct serve {
 	const char *dir, *listen, *prefix, *hosts, *continuous, *conf, *user, *agent_path, *agent;
-	const char *max_disk, *tls_cert, *tls_key, *within, *role, *channel;
+	const char *max_disk, *tls_cert, *tls_key, *within, *role, *channel, *tokens, *node;
 	double max_cpu;
 	int max_samples;
 	bool link, behind_tls, verbose, help;
@@ -157,9 +157,24 @@ struct serve {
 	struct web_push push; /* nr 0: to nowhere */
 	struct opt_list label_words;
 	/* The labels and " node=HOST" have at most 255 bytes together. */
-	char labels[184], host[64];
+	char labels[184], fleet_node[64];
 	struct excluded_list excluded;
 };
+
+/* The options of a fleet, of a struct serve. */
+#define FLEET_OPTS(s)                                                                            \
+	{ 0,          "fleet",                                                                   \
+	  OPT_STRING, &(s)->fleet.url,                                                           \
+	  "URL",      "answer requests of a fleet over NATS: nats://HOST:PORT,.. or tls://.." }, \
+		{ 0,                                                                             \
+		  "fleet-dir",                                                                   \
+		  OPT_STRING,                                                                    \
+		  &(s)->fleet.dir,                                                               \
+		  "DIR",                                                                         \
+		  "read the file `keys`, and nats.creds and ca.pem if they exist, from DIR" },   \
+	{                                                                                        \
+		0, "page-url", OPT_STRING, &(s)->fleet.page_url, "URL", "its address, for links" \
+	}
 
 static int usage_error(const char *text)
 {
@@ -256,6 +271,7 @@ static int run_web(int control_fd, u64 nr_before, void *ctx)
 			    .keep_10s_ns = 2 * DAY_NS,
 			    .keep_1min_ns = 7 * DAY_NS,
 			    .keep_10min_ns = 30 * DAY_NS },
+		.node = s->node,
 		.fleet = s->fleet.url ? &s->fleet : NULL,
 		.push = push.nr ? &push : NULL,
 	};
@@ -414,11 +430,29 @@ static int add_labels(struct serve *s)
 	return 0;
 }
 
+/*
+ * The name of a node of Kubernetes may have dots, which part the subjects of NATS: there they are
+ * underscores, which no such name has.
+ */
+static int check_node(struct serve *s)
+{
+	if (s->node && strlen(s->node) < sizeof(s->fleet_node))
+		copy_text(s->fleet_node, sizeof(s->fleet_node), s->node);
+	else if (!s->node && !gethostname(s->fleet_node, sizeof(s->fleet_node) - 1))
+		s->fleet_node[strcspn(s->fleet_node, ".")] = '\0';
+	for (char *c = s->fleet_node; *c; c++)
+		*c = *c == '.' ? '_' : *c;
+	s->fleet.node = s->fleet_node;
+	if ((s->node || s->fleet.url) && !node_name_is_valid(s->fleet_node))
+		return usage_error("--node: takes 1 to 63 letters, digits, -, _ and dots");
+	return 0;
+}
+
 static int check_fleet(struct serve *s)
 {
 	if (!s->fleet.url)
-		return s->fleet.node || s->fleet.dir || s->fleet.page_url
-			       ? usage_error("--node, --page-url and --fleet-dir need --fleet URL")
+		return s->fleet.dir || s->fleet.page_url
+			       ? usage_error("--page-url and --fleet-dir need --fleet URL")
 		       : s->label_words.nr && !s->push_options.receivers.nr
 			       ? usage_error("--label needs --fleet URL or --push KIND=URL")
 			       : add_labels(s);
@@ -428,12 +462,6 @@ static int check_fleet(struct serve *s)
 	if (!s->fleet.dir)
 		return usage_error("--fleet: needs --fleet-dir, the folder with the file `keys`; "
 				   "see sysflame fleet init --help");
-	if (!s->fleet.node && !gethostname(s->host, sizeof(s->host) - 1)) {
-		s->host[strcspn(s->host, ".")] = '\0';
-		s->fleet.node = s->host;
-	}
-	if (!s->fleet.node || !node_name_is_valid(s->fleet.node))
-		return usage_error("--node: takes 1 to 63 letters, digits, - and _");
 	if (s->fleet.page_url && !message_url_is_valid(s->fleet.page_url))
 		return usage_error("--page-url: takes an address as https://n1.example:7070, "
 				   "without a slash at the end, of at most 127 bytes");
@@ -507,7 +535,7 @@ static int check(struct serve *s)
 		return usage_error(
 			"--tls-key: this static binary has no TLS; put a proxy in front, or "
 			"install sysflame with its libraries");
-	return check_listen(s) ?: parse_disk(s) ?: check_role(s) ?: check_bound(s) ?: check_fleet(s) ?: push_options_check(&s->push_options, &s->push) ?: check_redact(s) ?: find_user(s);
+	return check_listen(s) ?: check_node(s) ?: parse_disk(s) ?: check_role(s) ?: check_bound(s) ?: check_fleet(s) ?: push_options_check(&s->push_options, &s->push) ?: check_redact(s) ?: find_user(s);
 }
 
 static int open_rendezvous(struct serve *s)
@@ -541,8 +569,10 @@ static int open_all(struct serve *s)
 		credentials_wipe(&credentials[i]);
 	if (err)
 		return err;
-	err = home_open(s->dir, s->uid, s->gid, &s->home, &why)
-		      ?: listen_on(s->listen, &s->socket, &why);
+	err = home_open(s->dir, s->uid, s->gid, &s->home, &why);
+	if (!err && s->tokens)
+		err = home_read_tokens(s->tokens, &s->home, &why);
+	err = err ?: listen_on(s->listen, &s->socket, &why);
 	if (err) {
 		log_error("serve: %s", why.at);
 		return err;
@@ -636,6 +666,8 @@ static int parse(struct serve *s, int argc, char **argv)
 		{ 0, "allow-host", OPT_STRING, &s->hosts, "HOST,..",
 		  "further names by which people reach it, as in their browser's address" },
 		{ 0, "behind-tls", OPT_BOOL, &s->behind_tls, NULL, "a proxy in front has HTTPS" },
+		{ 0, "token-dir", OPT_STRING, &s->tokens, "DIR",
+		  "take the files `token` and `token.viewer` that are here instead of one's own" },
 		{ 0, "link", OPT_BOOL, &s->link, NULL,
 		  "print the login address of the daemon that runs on DIR" },
 		OPT_GROUP_OF("Continuous profiling"),
@@ -652,6 +684,9 @@ static int parse(struct serve *s, int argc, char **argv)
 		{ 0, "agent-path", OPT_STRING, &s->agent_path, "FILE", "path of libjvmmap.so" },
 		{ 0, "redact", OPT_LIST, &s->redact, "PATTERN",
 		  "keep out names with this text or /expression/; may be repeated" },
+		{ 0, "node", OPT_STRING, &s->node, "NAME",
+		  "the name of this node in the fleet, on the page and for receivers (its host "
+		  "name)" },
 		{ 0, "label", OPT_LIST, &s->label_words, "KEY=VALUE",
 		  "a label of this node, for selectors and pushed profiles; may be repeated" },
 		OPT_GROUP_OF("Store"),
@@ -667,13 +702,7 @@ static int parse(struct serve *s, int argc, char **argv)
 		{ 0, "socket", OPT_STRING, &s->channel, "PATH",
 		  "--role: their socket; the recorder accepts --web-user's USER and its own user" },
 		OPT_GROUP_OF("Fleet"),
-		{ 0, "fleet", OPT_STRING, &s->fleet.url, "URL",
-		  "answer requests of a fleet over NATS: nats://HOST:PORT,.. or tls://.." },
-		{ 0, "fleet-dir", OPT_STRING, &s->fleet.dir, "DIR",
-		  "read the file `keys`, and nats.creds and ca.pem if they exist, from DIR" },
-		{ 0, "node", OPT_STRING, &s->fleet.node, "NAME",
-		  "the name of this node in the fleet (its host name)" },
-		{ 0, "page-url", OPT_STRING, &s->fleet.page_url, "URL", "its address, for links" },
+		FLEET_OPTS(s),
 		OPT_GROUP_OF("Push"),
 		PUSH_OPTS(&s->push_options),
 		OPT_GROUP_OF("Messages"),
@@ -700,7 +729,7 @@ int serve_main(int argc, char **argv)
 	if (status || s.help)
 		return status;
 	if (s.link)
-		return login_link_print("serve", s.dir);
+		return login_link_print("serve", s.dir, s.tokens);
 	if (s.verbose)
 		log_set_level(LOG_DEBUG);
 	status = check(&s) ?: serve(&s);

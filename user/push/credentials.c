@@ -177,7 +177,7 @@ int credentials_read(const char *path, const struct receiver *receivers, u32 nr,
 		str_add(why, strerror(errno));
 		return -errno;
 	}
-	int err = settings_check_owner(fd, 077, "others than root may read it", why);
+	int err = settings_check_owner(fd, 037, "others than root and its group may read it", why);
 	if (err)
 		return err;
 	if (!fstat(fd, &st) && st.st_size <= (off_t)FILE_MAX) {

@@ -382,7 +382,10 @@ static int open_service(struct web *w, const struct web_options *o)
 	sv->sessions = sessions_new(sv);
 	recorder_link_init(&sv->recorder);
 	users_read(&sv->users);
-	gethostname(sv->host, sizeof(sv->host) - 1);
+	if (o->node)
+		copy_text(sv->host, sizeof(sv->host), o->node);
+	else
+		gethostname(sv->host, sizeof(sv->host) - 1);
 	int err = auth_init(&sv->auth, &o->site);
 	if (err) {
 		log_error("a token has fewer than %d bytes", AUTH_TOKEN_MIN);

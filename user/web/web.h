@@ -22,6 +22,7 @@ struct web_options {
 	struct store_limits limits;
 	u64 max_profile_bytes;         /* of a recording; a longer one becomes several. 0: 48 MB */
 	struct workers *workers;       /* of web_start_workers; web_run takes them over */
+	const char *node;              /* its name; NULL: that of the host */
 	const struct web_fleet *fleet; /* NULL: this node is in no fleet */
 	const struct web_asks *asks;   /* NULL: this server asks no fleet */
 	const struct web_push *push;   /* NULL: nothing is pushed */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/file.h"
 
 #define TOKEN_BYTES   32
 #define ADDRESS_BYTES 512
@@ -72,12 +73,8 @@ static int open_own(int dir, const char *name, struct str *why)
 	return take_fd(fd);
 }
 
-static int read_token(int dir, const char *name, char out[TOKEN_LEN + 1], struct str *why)
+static int parse_token(int fd, const char *name, char out[TOKEN_LEN + 1], struct str *why)
 {
-	auto_close int fd = open_own(dir, name, why);
-
-	if (fd < 0)
-		return fd;
 	char text[TOKEN_LEN + 2] = "";
 	ssize_t len = read(fd, text, TOKEN_LEN + 1);
 	if (len > TOKEN_LEN && text[TOKEN_LEN] == '\n')
@@ -89,6 +86,13 @@ static int read_token(int dir, const char *name, char out[TOKEN_LEN + 1], struct
 	}
 	memcpy(out, text, TOKEN_LEN + 1);
 	return 0;
+}
+
+static int read_token(int dir, const char *name, char out[TOKEN_LEN + 1], struct str *why)
+{
+	auto_close int fd = open_own(dir, name, why);
+
+	return fd < 0 ? fd : parse_token(fd, name, out, why);
 }
 
 static int get_token(int dir, const char *name, char out[TOKEN_LEN + 1], struct str *why)
@@ -253,6 +257,45 @@ int home_open(const char *path, uid_t user, gid_t group, struct home *out, struc
 	}
 	return get_token(out->dir, "token", out->operator_token, why)
 		       ?: get_token(out->dir, "token.viewer", out->viewer_token, why);
+}
+
+/* In a Kubernetes Secret it is a symbolic link, and readable for a group. */
+static int read_given_token(int folder, const char *name, char out[TOKEN_LEN + 1], struct str *why)
+{
+	auto_close int fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	auto_str struct str fault = { 0 };
+
+	if (fd < 0 && errno == ENOENT)
+		return -ENOENT;
+	if (fd < 0)
+		return fail(why, name);
+	int err =
+		settings_check_owner(fd, 037, "others than root and its group may read it", &fault);
+	if (err)
+		str_addf(why, "%s: %s", name, fault.at ?: strerror(-err));
+	return err ?: parse_token(fd, name, out, why);
+}
+
+int home_read_tokens(const char *folder, struct home *h, struct str *why)
+{
+	auto_close int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir < 0)
+		return fail(why, folder);
+	struct {
+		const char *name;
+		char *out;
+	} files[] = { { "token", h->operator_token }, { "token.viewer", h->viewer_token } };
+	u32 nr = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		int err = read_given_token(dir, files[i].name, files[i].out, why);
+		if (err && err != -ENOENT)
+			return err;
+		nr += !err;
+	}
+	if (!nr)
+		str_addf(why, "%s: it has neither token nor token.viewer", folder);
+	return nr ? 0 : -ENOENT;
 }
 
 void home_close(struct home *h)

@@ -37,6 +37,13 @@ void home_close(struct home *h);
  */
 int home_give(const char *path, uid_t user, gid_t group, struct str *why);
 
+/*
+ * Takes those of the files `token` and `token.viewer` that the folder has instead of the
+ * directory's, as where a cluster gives all daemons the same. -ENOENT if it has neither; -EPERM if
+ * others than root, this user and the file's group may read one.
+ */
+int home_read_tokens(const char *folder, struct home *h, struct str *why);
+
 /* Writes DIR/address; "" removes it. */
 int home_set_address(const struct home *h, const char *address);
 

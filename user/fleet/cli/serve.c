@@ -244,7 +244,7 @@ int fleet_serve_main(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	status = check(&o);
-	status = status ?: o.link ? login_link_print("fleet serve", o.dir) : serve(&o);
+	status = status ?: o.link ? login_link_print("fleet serve", o.dir, NULL) : serve(&o);
 	free(o.own_dir);
 	return status;
 }
