@@ -170,7 +170,7 @@ deps:
 
 deps-test:
 	$(Q)tests/lib/apt-ensure $(DEPS_TEST) --optional '$(SUITES)'
-	$(if $(filter npm,$(SUITES)),$(Q)tests/lib/npm-ensure tests/web)
+	$(if $(filter npm,$(SUITES)),$(Q)tests/lib/npm-ensure tests/web && tests/lib/npm-ensure tests/kubernetes)
 
 record:
 	$(Q)tests/lib/as-root "recording"
