@@ -396,7 +396,8 @@ size_t hotspot_bytes(const struct hotspot *h)
 	       h->named_pcs.cap * sizeof(h->named_pcs.at[0]) +
 	       h->classes.cap * sizeof(h->classes.at[0]) +
 	       h->containers.cap * sizeof(h->containers.at[0]) + dict_bytes(&h->by_pc) +
-	       dict_bytes(&h->nmethods) + dict_bytes(&h->by_klass);
+	       dict_bytes(&h->nmethods) + h->compiled_bytes +
+	       h->compiled.cap * sizeof(h->compiled.at[0]) + dict_bytes(&h->by_klass);
 }
 
 u64 hotspot_libjvm(const struct hotspot *h)

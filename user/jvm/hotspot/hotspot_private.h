@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/memory/codeheap.h"
+#include "jvm/memory/compiled.h"
 #include "jvm/memory/method.h"
 #include "jvm/memory/unloads.h"
 
@@ -75,7 +76,9 @@ struct hotspot {
 	struct dict by_pc; /* hash -> index + 1 in named_pcs */
 	VEC(struct named_pc) named_pcs;
 	VEC(struct java_frame) frames;
-	struct dict nmethods; /* compile id -> address of the nmethod */
+	struct dict nmethods;            /* compile id -> index + 1 in compiled */
+	VEC(struct compiled *) compiled; /* those that failed are NULL */
+	size_t compiled_bytes;
 	struct dict by_klass; /* Klass * -> index + 1 in classes */
 	VEC(struct known_class) classes;
 

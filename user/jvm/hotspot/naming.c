@@ -5,33 +5,45 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "jvm/hotspot/hotspot_private.h"
-#include "jvm/memory/compiled.h"
 
 #define FRAMES_MAX      32768 /* cached: 2 MB */
 #define CLASSES_MAX     32768
 #define METHODS_BYTES   (8u << 20)
-#define NAMES_MAX       (4u << 20) /* cached bytes of text */
-#define COMPILE_ID_MASK 0x0fffffff /* the part of a compile id that samples keep */
-#define CONTAINERS_MAX  8          /* JDK 8..28 have two to five */
-#define BCI_MAX         0xffff     /* no memory is mapped below: vm.mmap_min_addr */
+#define NAMES_MAX       (4u << 20)   /* cached bytes of text */
+#define COMPILED_BYTES  (1u << 20)   /* of tables of compiled code, all together */
+#define COMPILED_MAX    (128u << 10) /* of one nmethod; larger ones are not kept */
+#define COMPILE_ID_MASK 0x0fffffff   /* the part of a compile id that samples keep */
+#define CONTAINERS_MAX  8            /* JDK 8..28 have two to five */
+#define BCI_MAX         0xffff       /* no memory is mapped below: vm.mmap_min_addr */
+
+static void forget_compiled(struct hotspot *h)
+{
+	vec_each(c, &h->compiled)
+		compiled_free(*c);
+	vec_fini(&h->compiled);
+	dict_fini(&h->nmethods);
+	h->nmethods = (struct dict){ 0 };
+	h->compiled_bytes = 0;
+}
 
 void hotspot_forget_names(struct hotspot *h)
 {
+	forget_compiled(h);
 	dict_fini(&h->by_pc);
 	vec_fini(&h->named_pcs);
 	vec_fini(&h->frames);
-	dict_fini(&h->nmethods);
 	dict_fini(&h->by_klass);
 	vec_fini(&h->classes);
-	h->by_pc = h->nmethods = h->by_klass = (struct dict){ 0 };
+	h->by_pc = h->by_klass = (struct dict){ 0 };
 }
 
 /* Drops the whole cache at once: frequent names return at some us each. */
 static void forget_if_full(struct hotspot *h)
 {
-	if (h->frames.nr < FRAMES_MAX && h->nmethods.nr < FRAMES_MAX &&
-	    h->classes.nr < CLASSES_MAX && methods_bytes(h->methods) < METHODS_BYTES &&
-	    java_names_bytes(h->names) < NAMES_MAX)
+	if (h->compiled_bytes > COMPILED_BYTES)
+		forget_compiled(h);
+	if (h->frames.nr < FRAMES_MAX && h->classes.nr < CLASSES_MAX &&
+	    methods_bytes(h->methods) < METHODS_BYTES && java_names_bytes(h->names) < NAMES_MAX)
 		return;
 	hotspot_forget_names(h);
 	methods_clear(h->methods);
@@ -106,19 +118,34 @@ static int name_stub(struct hotspot *h, const struct blob *b, u64 pc, struct jav
 	return 1;
 }
 
+/* Takes over the nmethod and its tables, for further pcs. */
+static void keep_compiled(struct hotspot *h, u32 id, struct compiled *c)
+{
+	if (compiled_bytes(c) > COMPILED_MAX) {
+		compiled_free(c);
+		return;
+	}
+	h->compiled_bytes += compiled_bytes(c);
+	vec_push(&h->compiled, c);
+	*dict_add(&h->nmethods, id) = h->compiled.nr;
+}
+
 /* `at.unloads` is that of the nmethod which the sample found. */
 static int name_nmethod(struct hotspot *h, const struct blob *b, struct code_pc at,
 			struct java_frame out[], int max)
 {
 	u32 id = compiled_id(&h->jvm, b) & COMPILE_ID_MASK;
 	bool is_stale = at.compile_id && at.compile_id != id;
+	struct compiled *c = compiled_new(b);
 
 	if (is_stale || !at.compile_id)
 		at.unloads = 0;
 	at.compile_id = id;
-	int nr = compiled_frames(&h->jvm, h->methods, b, &at, out, max);
-	if (nr > 0 && id)
-		*dict_add(&h->nmethods, id) = b->addr;
+	int nr = compiled_frames(&h->jvm, h->methods, c, &at, out, max);
+	if (nr > 0 && id && !dict_find(&h->nmethods, id))
+		keep_compiled(h, id, c);
+	else
+		compiled_free(c);
 	/* Do not cache a truncated list: a later caller may have a longer buffer. */
 	if (nr > 0 && nr < max && !is_stale && id)
 		remember(h, &at, out, nr);
@@ -127,14 +154,27 @@ static int name_nmethod(struct hotspot *h, const struct blob *b, struct code_pc 
 	return nr;
 }
 
-/* The nmethod where one of that id was before. To find it by its pc takes another read. */
-static bool read_known_nmethod(struct hotspot *h, const struct code_pc *at, struct blob *b)
+/* Names a further pc of an nmethod that was read before. */
+static int name_known_nmethod(struct hotspot *h, const struct code_pc *at, struct java_frame out[],
+			      int max)
 {
-	const u64 *addr = at->compile_id ? dict_find(&h->nmethods, at->compile_id) : NULL;
+	const u64 *index = at->compile_id ? dict_find(&h->nmethods, at->compile_id) : NULL;
+	struct compiled **c = index ? &h->compiled.at[*index - 1] : NULL;
 
-	return addr && !blob_read(&h->jvm, &h->heaps, *addr, b) && at->pc >= b->code_start &&
-	       at->pc <= b->code_end && hotspot_is_nmethod(h, b) &&
-	       (compiled_id(&h->jvm, b) & COMPILE_ID_MASK) == at->compile_id;
+	if (!c || !*c || at->pc < compiled_blob(*c)->code_start ||
+	    at->pc > compiled_blob(*c)->code_end)
+		return -ENOENT;
+	size_t bytes = compiled_bytes(*c);
+	int nr = compiled_frames(&h->jvm, h->methods, *c, at, out, max);
+	h->compiled_bytes += compiled_bytes(*c) - bytes;
+	if (nr > 0 && nr < max)
+		remember(h, at, out, nr);
+	if (nr <= 0 && nr != -ESRCH) {
+		h->compiled_bytes -= compiled_bytes(*c);
+		compiled_free(take(*c));
+		dict_remove(&h->nmethods, at->compile_id);
+	}
+	return nr;
 }
 
 int hotspot_name_pc(struct hotspot *h, struct code_pc at, struct java_frame out[], int max)
@@ -154,11 +194,9 @@ int hotspot_name_pc(struct hotspot *h, struct code_pc at, struct java_frame out[
 	if (known)
 		return name_stub(h, known, inside, out);
 	forget_if_full(h);
-	if (read_known_nmethod(h, &at, &b)) {
-		int nr = name_nmethod(h, &b, at, out, max);
-		if (nr > 0 || nr == -ESRCH)
-			return nr;
-	}
+	int nr = name_known_nmethod(h, &at, out, max);
+	if (nr > 0 || nr == -ESRCH)
+		return nr;
 	for (int tries = 0;; tries++) { /* an nmethod may be replaced while it is read */
 		int err = blob_find(&h->jvm, &h->heaps, inside, &b);
 		if (err)

@@ -6,6 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/time.h"
+#include "base/vec.h"
 #include "jvm/memory/scopes.h"
 
 #define TABLE_MAX     (1u << 20) /* bytes of PcDescs or scopes data */
@@ -19,6 +21,63 @@ struct tables {
 	u64 scopes, scopes_end;
 	u64 metadata;
 };
+
+enum copies {
+	COPIES_UNREAD,
+	COPIES_MISSING, /* this build does not export them */
+	COPIES_READ,
+};
+
+/* An entry of the nmethod's metadata. */
+struct metadata {
+	u32 index;     /* 1-based */
+	bool is_named; /* its Method was named for this nmethod */
+	u64 method;
+};
+
+struct compiled {
+	struct blob blob;
+	enum copies copies;
+	struct tables t;
+	struct pc_desc *descs;
+	size_t nr_descs;
+	u8 *scopes; /* scopes data */
+	size_t scopes_len;
+	bool has_non_safepoints;
+	VEC(struct metadata) metadata; /* entries that were needed so far */
+	bool is_named;                 /* its own Method was named */
+	u64 checked_ns;                /* when the nmethod was last seen alive */
+	bool has_read;                 /* the JVM's memory, in this call of compiled_frames */
+};
+
+struct compiled *compiled_new(const struct blob *b)
+{
+	struct compiled *c = xcalloc(1, sizeof(*c));
+
+	c->blob = *b;
+	return c;
+}
+
+void compiled_free(struct compiled *c)
+{
+	if (!c)
+		return;
+	free(c->descs);
+	free(c->scopes);
+	vec_fini(&c->metadata);
+	free(c);
+}
+
+size_t compiled_bytes(const struct compiled *c)
+{
+	return sizeof(*c) + c->nr_descs * sizeof(c->descs[0]) + c->scopes_len +
+	       c->metadata.cap * sizeof(c->metadata.at[0]);
+}
+
+const struct blob *compiled_blob(const struct compiled *c)
+{
+	return &c->blob;
+}
 
 static u64 get(const struct vm_memory *j, const struct blob *b, enum jvm_slot slot)
 {
@@ -85,53 +144,98 @@ static bool has_non_safepoints(const struct pc_desc *descs, size_t nr, u64 nr_ma
 	return nr_descs > nr_maps;
 }
 
+/* Reads the tables, once. */
+static int read_tables(const struct vm_memory *j, struct compiled *c)
+{
+	const struct jvm_field *count = &j->build.fields[OOP_MAPS_COUNT];
+	u64 maps = get(j, &c->blob, BLOB_OOP_MAPS), nr_maps = 0;
+
+	c->copies = COPIES_MISSING;
+	if (find_tables(j, &c->blob, &c->t))
+		return 0;
+	u32 descs_len = (u32)(c->t.descs_end - c->t.descs);
+	c->scopes_len = c->t.scopes_end - c->t.scopes;
+	c->nr_descs = descs_len / sizeof(*c->descs);
+	c->descs = xmalloc(descs_len);
+	c->scopes = xmalloc(c->scopes_len);
+	struct mem_request requests[] = {
+		{ c->t.descs, c->descs, descs_len, false },
+		{ c->t.scopes, c->scopes, (u32)c->scopes_len, false },
+		{ maps + count->at, &nr_maps, count->width, false },
+	};
+	int nr = mem_read_batch(j->mem, requests, maps && count->width ? 3 : 2);
+	c->has_read = true;
+	if (!requests[0].ok || !requests[1].ok) {
+		free(take(c->descs));
+		free(take(c->scopes));
+		c->nr_descs = c->scopes_len = 0;
+		c->copies = COPIES_UNREAD;
+		return nr < 0 ? nr : -EFAULT;
+	}
+	c->has_non_safepoints =
+		requests[2].ok && has_non_safepoints(c->descs, c->nr_descs, nr_maps);
+	c->copies = COPIES_READ;
+	return 0;
+}
+
 /*
  * The scopes at the pc, innermost first; 0 if there is no debug information for it. They are exact
  * for a descriptor of this pc, and for a leaf in code with debug information between safepoints.
  */
-static int find_scopes(const struct vm_memory *j, const struct blob *b, const struct tables *t,
-		       const struct code_pc *at, struct scope scopes[], bool *is_exact)
+static int find_scopes(const struct vm_memory *j, struct compiled *c, const struct code_pc *at,
+		       struct scope scopes[], bool *is_exact)
 {
-	const struct jvm_field *count = &j->build.fields[OOP_MAPS_COUNT];
-	s32 pc_offset = (s32)(at->pc - b->code_start);
-	u64 maps = get(j, b, BLOB_OOP_MAPS), nr_maps = 0;
-	u32 descs_len = (u32)(t->descs_end - t->descs), data_len = (u32)(t->scopes_end - t->scopes);
-	auto_free struct pc_desc *descs = xmalloc(descs_len);
-	auto_free u8 *data = xmalloc(data_len);
-	struct mem_request requests[] = {
-		{ t->descs, descs, descs_len, false },
-		{ t->scopes, data, data_len, false },
-		{ maps + count->at, &nr_maps, count->width, false },
-	};
-	int nr = mem_read_batch(j->mem, requests, at->is_leaf && maps && count->width ? 3 : 2);
+	s32 pc_offset = (s32)(at->pc - c->blob.code_start);
+	int err = c->copies ? 0 : read_tables(j, c);
 
-	if (!requests[0].ok || !requests[1].ok)
-		return nr < 0 ? nr : -EFAULT;
-
-	const struct pc_desc *d = scopes_find(descs, descs_len / sizeof(*descs), pc_offset);
+	if (err || c->copies == COPIES_MISSING)
+		return err;
+	const struct pc_desc *d = scopes_find(c->descs, c->nr_descs, pc_offset);
 	if (!d)
 		return 0;
-	*is_exact =
-		d->pc_offset == pc_offset ||
-		(requests[2].ok && has_non_safepoints(descs, descs_len / sizeof(*descs), nr_maps));
-	return scopes_decode(data, data_len, (u32)d->scope_offset, j->jdk >= 20, scopes,
+	*is_exact = d->pc_offset == pc_offset || (at->is_leaf && c->has_non_safepoints);
+	return scopes_decode(c->scopes, c->scopes_len, (u32)d->scope_offset, j->jdk >= 20, scopes,
 			     SCOPES_MAX);
 }
 
-static int read_methods(const struct vm_memory *j, const struct tables *t,
-			const struct scope scopes[], int nr, u64 methods[])
+static struct metadata *find_entry(struct compiled *c, u32 index)
+{
+	vec_each(m, &c->metadata)
+		if (m->index == index)
+			return m;
+	return NULL;
+}
+
+/* Reads the Methods of the scopes that are not known yet. */
+static int read_methods(const struct vm_memory *j, struct compiled *c, const struct scope scopes[],
+			int nr)
 {
 	struct mem_request requests[SCOPES_MAX];
+	u64 methods[SCOPES_MAX];
+	u32 indexes[SCOPES_MAX];
+	size_t nr_unknown = 0;
 
 	for (int i = 0; i < nr; i++) {
-		if (!scopes[i].method_index || scopes[i].method_index > METADATA_MAX)
+		u32 index = scopes[i].method_index;
+		if (!index || index > METADATA_MAX)
 			return -EBADMSG;
-		requests[i] =
-			(struct mem_request){ t->metadata + 8ull * (scopes[i].method_index - 1),
-					      &methods[i], 8, false };
+		if (find_entry(c, index))
+			continue;
+		indexes[nr_unknown] = index;
+		requests[nr_unknown] = (struct mem_request){ c->t.metadata + 8ull * (index - 1),
+							     &methods[nr_unknown], 8, false };
+		nr_unknown++;
 	}
-	int nr_ok = mem_read_batch(j->mem, requests, (size_t)nr);
-	return nr_ok == nr ? 0 : nr_ok < 0 ? nr_ok : -EFAULT;
+	if (!nr_unknown)
+		return 0;
+	int nr_ok = mem_read_batch(j->mem, requests, nr_unknown);
+	c->has_read = true;
+	if (nr_ok != (int)nr_unknown)
+		return nr_ok < 0 ? nr_ok : -EFAULT;
+	for (size_t i = 0; i < nr_unknown; i++)
+		vec_push(&c->metadata,
+			 (struct metadata){ .index = indexes[i], .method = methods[i] });
+	return 0;
 }
 
 /*
@@ -159,16 +263,17 @@ static int check_alive(const struct vm_memory *j, const struct blob *b)
 }
 
 /* If classes were unloaded since the sample, the Method's present name is the best there is. */
-static int add_frame(struct methods *methods, u64 method, s32 bci, u64 unloads,
-		     struct java_frame *out)
+static int find_name(struct methods *methods, u64 method, u64 unloads,
+		     const struct method_name **out)
 {
-	const struct method_name *m;
-	int err = methods_find(methods, method, unloads, &m);
+	int err = methods_find(methods, method, unloads, out);
 
-	if (err == -ESTALE)
-		err = methods_find(methods, method, 0, &m);
-	if (err)
-		return err;
+	return err == -ESTALE ? methods_find(methods, method, 0, out) : err;
+}
+
+static void set_frame(struct methods *methods, const struct method_name *m, s32 bci,
+		      struct java_frame *out)
+{
 	*out = (struct java_frame){
 		.class_name = m->class_name,
 		.method = m->name,
@@ -179,6 +284,26 @@ static int add_frame(struct methods *methods, u64 method, s32 bci, u64 unloads,
 		.kind = FRAME_INLINED,
 		.is_native = m->is_native,
 	};
+}
+
+/*
+ * An nmethod keeps its Methods: as long as it lives, neither unloading nor a redefinition frees
+ * them (MetadataOnStackMark, share/classfile/metadataOnStackMark.cpp). A Method that was named for
+ * it once has its name while the count of unloaded classes is one of those it was named at;
+ * compiled_frames checks that the nmethod lives.
+ */
+static int add_frame(struct methods *methods, struct compiled *c, const struct scope *scope,
+		     u64 unloads, struct java_frame *out)
+{
+	struct metadata *entry = find_entry(c, scope->method_index);
+	const struct method_name *m =
+		entry->is_named ? methods_recall(methods, entry->method, unloads) : NULL;
+	int err = m ? 0 : find_name(methods, entry->method, unloads, &m);
+
+	if (err)
+		return err;
+	entry->is_named = true;
+	set_frame(methods, m, scope->bci, out);
 	return 0;
 }
 
@@ -193,50 +318,51 @@ static enum frame_kind physical_kind(const struct vm_memory *j, const struct blo
 }
 
 /* The physical method alone; the inlining at this pc is unknown. */
-static int physical_frame(const struct vm_memory *j, struct methods *methods, const struct blob *b,
+static int physical_frame(const struct vm_memory *j, struct methods *methods, struct compiled *c,
 			  u64 unloads, bool is_exact, struct java_frame *out)
 {
-	u64 method = get(j, b, NM_METHOD);
-	int err = add_frame(methods, method, -1, unloads, out);
+	u64 method = get(j, &c->blob, NM_METHOD);
+	const struct method_name *m = c->is_named ? methods_recall(methods, method, unloads) : NULL;
+	int err = m ? 0 : find_name(methods, method, unloads, &m);
 
 	if (err)
 		return err;
-	out->kind = physical_kind(j, b, out->is_native);
+	c->is_named = true;
+	set_frame(methods, m, -1, out);
+	out->kind = physical_kind(j, &c->blob, out->is_native);
 	out->line = 0;
 	out->is_approximate = !is_exact && !out->is_native;
 	return 1;
 }
 
 /* The same as compiled_frames, for an nmethod that may be removed meanwhile. */
-static int read_frames(const struct vm_memory *j, struct methods *methods, const struct blob *b,
+static int read_frames(const struct vm_memory *j, struct methods *methods, struct compiled *c,
 		       const struct code_pc *at, struct java_frame out[], int max)
 {
+	const struct blob *b = &c->blob;
 	struct scope scopes[SCOPES_MAX];
-	u64 addrs[SCOPES_MAX];
-	struct tables t = { 0 };
 	bool is_exact = true;
 	int nr = 0;
 
 	/* The prologue has no inlined calls; the next descriptor is for later code. */
 	bool in_prologue = at->is_leaf && b->frame_complete > 0 &&
 			   at->pc < b->code_start + (u64)b->frame_complete;
-	if (!in_prologue && at->pc >= b->code_start && at->pc <= b->code_end &&
-	    !find_tables(j, b, &t))
-		nr = find_scopes(j, b, &t, at, scopes, &is_exact);
-	int err = nr > 0 ? read_methods(j, &t, scopes, nr, addrs) : nr;
+	if (!in_prologue && at->pc >= b->code_start && at->pc <= b->code_end)
+		nr = find_scopes(j, c, at, scopes, &is_exact);
+	int err = nr > 0 ? read_methods(j, c, scopes, nr) : nr;
 	if (err == -ESRCH)
 		return err;
 	if (nr <= 0 || err)
-		return physical_frame(j, methods, b, at->unloads, in_prologue, out);
+		return physical_frame(j, methods, c, at->unloads, in_prologue, out);
 
 	int skip = nr > max ? nr - max : 0; /* keep the outermost */
 	for (int i = skip; i < nr; i++) {
 		struct java_frame *f = &out[i - skip];
-		err = add_frame(methods, addrs[i], scopes[i].bci, at->unloads, f);
+		err = add_frame(methods, c, &scopes[i], at->unloads, f);
 		if (err == -ESRCH)
 			return err;
 		if (err)
-			return physical_frame(j, methods, b, at->unloads, in_prologue, out);
+			return physical_frame(j, methods, c, at->unloads, in_prologue, out);
 		f->is_approximate = !is_exact;
 	}
 	struct java_frame *last = &out[nr - skip - 1];
@@ -254,14 +380,25 @@ static bool is_unused(const struct vm_memory *j, const struct blob *b)
 	return (s8)get(j, b, NM_STATE) < 0 || !get(j, b, NM_METHOD);
 }
 
-int compiled_frames(const struct vm_memory *j, struct methods *methods, const struct blob *b,
+/*
+ * Without any read, names and tables are those that were checked before: at the sample's count of
+ * unloaded classes all Methods of this nmethod were alive.
+ */
+int compiled_frames(const struct vm_memory *j, struct methods *methods, struct compiled *c,
 		    const struct code_pc *at, struct java_frame out[], int max)
 {
-	if (is_unused(j, b))
+	u64 nr_looks = methods_nr_looks(methods), now_ns = time_mono_ns();
+
+	if (is_unused(j, &c->blob))
 		return -ENOENT;
-
-	int nr = read_frames(j, methods, b, at, out, max);
-	int err = nr == -ESRCH ? nr : check_alive(j, b);
-
-	return err ? err : nr;
+	c->has_read = false;
+	int nr = read_frames(j, methods, c, at, out, max);
+	bool is_new = c->has_read || methods_nr_looks(methods) != nr_looks;
+	if (nr == -ESRCH || (at->unloads && !is_new && now_ns - c->checked_ns < METHODS_TRUSTED_NS))
+		return nr;
+	int err = check_alive(j, &c->blob);
+	if (err)
+		return err;
+	c->checked_ns = now_ns;
+	return nr;
 }

@@ -16,10 +16,9 @@
 #define LINES_MAX     65536 /* bytes of a line table */
 #define TAG_UTF8      1     /* JVM_CONSTANT_Utf8 */
 #define ACCESS_NATIVE 0x100
-#define SYMBOL_MAX    65535      /* Symbol::max_length() */
-#define SYMBOL_FIRST  80         /* bytes in the first read: most names are shorter */
-#define TRIES         3          /* attempts to name a Method while classes are being unloaded */
-#define TRUSTED_NS    NS_PER_SEC /* after a look, for samples of the same count */
+#define SYMBOL_MAX    65535 /* Symbol::max_length() */
+#define SYMBOL_FIRST  80    /* bytes in the first read: most names are shorter */
+#define TRIES         3     /* attempts to name a Method while classes are being unloaded */
 
 /* The values that show whether a ConstMethod is still the same. */
 struct fingerprint {
@@ -53,6 +52,7 @@ struct methods {
 	struct dict by_address; /* Method * -> index + 1 */
 	VEC(struct known_method) known;
 	size_t lines_bytes;
+	u64 nr_looks;
 };
 
 struct methods *methods_new(const struct vm_memory *j, struct java_names *names)
@@ -479,6 +479,7 @@ static int find_now(struct methods *all, u64 method, u64 unloads, struct known_m
 	struct look look;
 	int err = look_at(all->j, method, k ? k->name.const_method : 0, &look);
 
+	all->nr_looks++;
 	if (!err && k && is_same(all, k, &look)) {
 		k->looked_ns = time_mono_ns();
 		era_extend(&k->era, unloads, look.unloads);
@@ -504,7 +505,7 @@ static int find_now(struct methods *all, u64 method, u64 unloads, struct known_m
  */
 static bool is_trusted(const struct known_method *k, u64 unloads)
 {
-	return k && era_has(&k->era, unloads) && time_mono_ns() - k->looked_ns < TRUSTED_NS;
+	return k && era_has(&k->era, unloads) && time_mono_ns() - k->looked_ns < METHODS_TRUSTED_NS;
 }
 
 int methods_find(struct methods *all, u64 method, u64 unloads, const struct method_name **out)
@@ -527,6 +528,19 @@ int methods_find(struct methods *all, u64 method, u64 unloads, const struct meth
 		return -ESTALE;
 	*out = &known->name;
 	return 0;
+}
+
+const struct method_name *methods_recall(struct methods *all, u64 method, u64 unloads)
+{
+	const u64 *index = dict_find(&all->by_address, method);
+	struct known_method *known = known_at(all, index ? *index : 0, unloads);
+
+	return known && era_has(&known->era, unloads) ? &known->name : NULL;
+}
+
+u64 methods_nr_looks(const struct methods *all)
+{
+	return all->nr_looks;
 }
 
 /* Other tables of unknown length follow the line table: decoding gives its length. */

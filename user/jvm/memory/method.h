@@ -33,6 +33,15 @@ size_t methods_bytes(const struct methods *all);
  */
 int methods_find(struct methods *all, u64 method, u64 unloads, const struct method_name **out);
 
+/*
+ * The name that methods_find gave before at that count, whatever has happened since; NULL if it
+ * gave none. For a Method that something is known to keep alive.
+ */
+const struct method_name *methods_recall(struct methods *all, u64 method, u64 unloads);
+
+/* How often names, or whether they are still right, were read from the JVM's memory. */
+u64 methods_nr_looks(const struct methods *all);
+
 /* The source line of a bytecode of the method found last; 0 if unknown. */
 u32 methods_line(struct methods *all, const struct method_name *m, s32 bci);
 
@@ -40,3 +49,6 @@ u32 methods_line(struct methods *all, const struct method_name *m, s32 bci);
 int method_symbol(const struct vm_memory *j, u64 symbol, char **text, size_t *text_len);
 
 #define METHODS_MAX 8192
+#define METHODS_TRUSTED_NS                                                     \
+	(1000ull * 1000 * 1000) /* after a look, for samples of the same count \
+				 */
