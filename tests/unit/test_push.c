@@ -148,7 +148,8 @@ static void wrong_credentials_are_refused_without_showing_them(void **state)
 		assert_null(strstr(why.at, "geheim"));
 	}
 	auto_str struct str why = { 0 };
-	assert_int_equal(read_file("", 0640, "otlp=https://host", &c, &why), -EPERM);
+	assert_int_equal(read_file("", 0644, "otlp=https://host", &c, &why), -EPERM);
+	assert_int_equal(read_file("", 0640, "otlp=https://host", &c, &why), 0);
 }
 
 static struct backlog open_backlog(const struct place *at, u64 max_bytes, u64 next)
