@@ -17,6 +17,7 @@
 #include "cmd/cmd.h"
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/hotspot/thread_names.h"
+#include "jvm/hotspot/virtual_threads.h"
 #include "proc/status.h"
 
 #define FRAMES_MAX 64
@@ -25,7 +26,7 @@ AUTO_DEFINE(hotspot, struct hotspot *, hotspot_free)
 #define auto_hotspot __attribute__((cleanup(auto_hotspot_run)))
 
 struct options {
-	bool help, blobs, code, threads;
+	bool help, blobs, code, threads, virtual;
 };
 
 static void print_frame(const struct java_frame *f)
@@ -212,6 +213,68 @@ static int print_pc(struct hotspot *h, const char *text)
 	return 0;
 }
 
+static const char *const virtual_states[NR_VIRTUAL_STATES] = {
+	[VIRTUAL_OTHER] = "new, ended or changing",
+	[VIRTUAL_MOUNTED] = "mounted",
+	[VIRTUAL_PINNED] = "pinned",
+	[VIRTUAL_RUNNABLE] = "runnable",
+	[VIRTUAL_PARKED] = "parked",
+	[VIRTUAL_BLOCKED] = "blocked",
+	[VIRTUAL_WAITS] = "waiting",
+};
+
+static void print_virtual_frame(struct hotspot *h, const struct user_frame *f)
+{
+	struct java_frame frames[FRAMES_MAX];
+	int nr = 1;
+
+	if (f->info >> USER_FRAME_KIND_SHIFT == USER_FRAME_INTERPRETED)
+		nr = hotspot_name_method(h, f->addr, f->info & USER_FRAME_BCP_MASK, 0, frames) ?: 1;
+	else
+		nr = hotspot_name_pc(h, (struct code_pc){ .pc = f->addr }, frames, FRAMES_MAX);
+	if (nr < 0)
+		printf("  %#llx: %s\n", (unsigned long long)f->addr, strerror(-nr));
+	for (int i = 0; i < nr; i++) {
+		printf("  ");
+		print_frame(&frames[i]);
+	}
+}
+
+static void print_virtual_thread(const struct virtual_thread *t, void *hotspot)
+{
+	printf("thread %llu \"%s\": %s, stands for %.2f, %u frames%s\n", (unsigned long long)t->id,
+	       t->name, virtual_states[t->state], t->share, t->nr_frames,
+	       t->is_complete ? "" : ", cut");
+	for (u32 i = 0; i < t->nr_frames; i++)
+		print_virtual_frame(hotspot, &t->frames[i]);
+}
+
+static int print_virtual(struct hotspot *h)
+{
+	struct virtual_threads *v = virtual_threads_new();
+	struct virtual_counts counts;
+	int err = -EAGAIN;
+
+	while (hotspot_refresh(h) > 0)
+		;
+	for (int i = 0; i < 1000 && err == -EAGAIN; i++)
+		err = virtual_threads_look(v, h, 1000, NULL, NULL, &counts);
+	u64 start = time_mono_ns();
+	err = err ?: virtual_threads_look(v, h, 1000, print_virtual_thread, h, &counts);
+	u64 look_ns = time_mono_ns() - start;
+	for (int s = 0; s < NR_VIRTUAL_STATES; s++)
+		printf("%-22s %.0f\n", virtual_states[s], counts.nr[s]);
+	printf("read %llu, changed meanwhile %llu, left out %llu, in %.2f ms\n",
+	       (unsigned long long)counts.nr_read, (unsigned long long)counts.nr_changed,
+	       (unsigned long long)counts.nr_left_out, (double)look_ns / 1e6);
+	if (err)
+		printf("cannot be listed: %s\n", virtual_threads_why_not(v) ?: strerror(-err));
+	else if (virtual_threads_why_not(v))
+		printf("some are missing: %s\n", virtual_threads_why_not(v));
+	virtual_threads_free(v);
+	return err ? 1 : 0;
+}
+
 static void print_all(struct hotspot *h, const struct options *o, u64 open_ns)
 {
 	struct hotspot_info info;
@@ -268,12 +331,15 @@ int debug_jvm_main(int argc, char **argv)
 		{ 0, "code", OPT_BOOL, &o.code, NULL,
 		  "list every blob: start, end, id, level, name" },
 		{ 0, "threads", OPT_BOOL, &o.threads, NULL, "list every Java thread" },
+		{ 0, "virtual", OPT_BOOL, &o.virtual, NULL,
+		  "list up to 1000 virtual threads that are not on a carrier, with their stacks" },
 	};
 	auto_hotspot struct hotspot *h = NULL;
 	int nr = opt_parse_mixed(opts, ARRAY_SIZE(opts), argc, argv), status = 0;
 
 	if (nr >= 0 && o.help) {
-		puts("usage: sysflame debug jvm [--blobs] [--code] [--threads] PID [PC...]");
+		puts("usage: sysflame debug jvm [--blobs] [--code] [--threads] [--virtual] PID "
+		     "[PC...]");
 		puts("prints what is read of a JVM from outside; of each PC (hex) its frames\n");
 		opt_help(opts, ARRAY_SIZE(opts));
 		return 0;
@@ -289,6 +355,8 @@ int debug_jvm_main(int argc, char **argv)
 	u64 open_ns = time_mono_ns() - start;
 	if (err)
 		return explain(pid, err);
+	if (o.virtual)
+		return print_virtual(h);
 	if (o.code)
 		return hotspot_each_blob(h, print_code, h) ? 1 : 0;
 	if (nr == 1)

@@ -2,6 +2,7 @@
 /* The JVM object behind hotspot.h. Private to user/jvm. */
 #pragma once
 
+#include "abi.h"
 #include "base/dict.h"
 #include "base/vec.h"
 #include "jvm/hotspot/hotspot.h"
@@ -148,3 +149,33 @@ const char *stubs_find(struct hotspot *h, const struct blob *b, const char *blob
 
 /* Whether a blob of that name holds many routines; its name then names none of them. */
 bool stubs_is_container(const char *blob_name);
+
+/* stack_chunk.c: blobs in which frames of StackChunks were found. {0} is a valid empty cache. */
+struct chunk_blob {
+	u64 addr, code_start, code_end;
+	u32 compile_id;      /* 0: not an nmethod */
+	u32 frame_size;      /* words */
+	u32 deopt, deopt_mh; /* from addr; 0: none */
+	u32 orig_pc;         /* from sp */
+	u8 kind;             /* enum user_frame_kind */
+};
+
+struct chunk_code {
+	struct dict by_pc; /* -> index + 1 in blobs */
+	VEC(struct chunk_blob) blobs;
+	u64 checked_ns;
+};
+
+/* Forgets the blobs if one has been replaced; call it before walks. */
+void chunk_code_check(struct chunk_code *c, const struct hotspot *h);
+void chunk_code_fini(struct chunk_code *c);
+
+#define CHUNK_METADATA_WORDS 2 /* below sp: saved fp and return address of the callee */
+
+/*
+ * Appends the frames of a StackChunk to `out`, at most `max` in all. `words` begins
+ * CHUNK_METADATA_WORDS below the chunk's sp and ends at its bottom. Returns whether the walk ended
+ * exactly at the bottom.
+ */
+bool chunk_walk(struct chunk_code *c, struct hotspot *h, const u64 *words, size_t nr,
+		struct user_frame *out, u32 max, u32 *nr_out);

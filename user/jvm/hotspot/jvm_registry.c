@@ -11,6 +11,7 @@
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/hotspot/hotspot_private.h"
 #include "jvm/hotspot/thread_names.h"
+#include "jvm/hotspot/virtual_threads.h"
 #include "jvm/process/main_class.h"
 #include "proc/status.h"
 
@@ -26,6 +27,7 @@ struct jvm_entry {
 	struct process_id id;
 	struct hotspot *hotspot; /* NULL while `err` is not 0 */
 	struct thread_names *threads;
+	struct virtual_threads *virtual;
 	int err;          /* of the last try before the process ended */
 	bool has_ended;   /* the process, according to hotspot_open */
 	bool is_reported; /* `changed` has been called for this layout */
@@ -50,6 +52,7 @@ static void entry_fini(struct jvm_entry *e)
 {
 	hotspot_free(e->hotspot);
 	thread_names_free(e->threads);
+	virtual_threads_free(e->virtual);
 	free(e->command);
 }
 
@@ -106,6 +109,7 @@ void jvm_registry_add(struct jvm_registry *all, struct process_id id)
 
 	struct jvm_entry e = { .id = id,
 			       .threads = thread_names_new(),
+			       .virtual = virtual_threads_new(),
 			       .pause_ns = RETRY_FIRST_NS };
 	try_open(&e);
 	vec_push(&all->entries, e);
@@ -115,15 +119,19 @@ void jvm_registry_each_cache(const struct jvm_registry *all, cache_use_fn visit,
 {
 	struct cache_use names = { "java_names", all->entries.nr, 0,
 				   all->entries.nr * HOTSPOT_NAMES_BYTES };
+	struct cache_use virtual = { "virtual_threads", all->entries.nr, 0,
+				     all->entries.nr * VIRTUAL_THREADS_BYTES };
 	struct cache_use threads = { "thread_names", all->entries.nr, 0,
 				     all->entries.nr * THREAD_NAMES_BYTES };
 
 	vec_each(e, &all->entries) {
 		names.bytes += e->hotspot ? hotspot_bytes(e->hotspot) : 0;
 		threads.bytes += thread_names_bytes(e->threads);
+		virtual.bytes += virtual_threads_bytes(e->virtual);
 	}
 	visit(&names, ctx);
 	visit(&threads, ctx);
+	visit(&virtual, ctx);
 }
 
 struct hotspot *jvm_registry_find(const struct jvm_registry *all, struct process_id id)
@@ -131,6 +139,13 @@ struct hotspot *jvm_registry_find(const struct jvm_registry *all, struct process
 	const struct jvm_entry *e = find(all, id);
 
 	return e ? e->hotspot : NULL;
+}
+
+struct virtual_threads *jvm_registry_virtual(const struct jvm_registry *all, struct process_id id)
+{
+	const struct jvm_entry *e = find(all, id);
+
+	return e ? e->virtual : NULL;
 }
 
 const char *jvm_registry_command(const struct jvm_registry *all, struct process_id id)

@@ -19,6 +19,9 @@ void jvm_registry_add(struct jvm_registry *all, struct process_id id);
 /* NULL if it is unknown, not ready or unreadable; valid until jvm_registry_remove. */
 struct hotspot *jvm_registry_find(const struct jvm_registry *all, struct process_id id);
 
+/* Its virtual threads, valid until jvm_registry_remove; NULL if it is unknown. */
+struct virtual_threads *jvm_registry_virtual(const struct jvm_registry *all, struct process_id id);
+
 /*
  * The command that the JVM keeps (hotspot_java_command); NULL if it cannot be asked (yet). It never
  * changes then. Valid until jvm_registry_remove.

@@ -16,8 +16,7 @@
 #include "base/time.h"
 #include "base/vec.h"
 #include "jvm/hotspot/hotspot_private.h"
-#include "jvm/memory/method.h"
-#include "jvm/memory/scopes.h"
+#include "jvm/memory/java_objects.h"
 #include "jvm/memory/vm_memory.h"
 #include "proc/mem.h"
 
@@ -37,242 +36,31 @@
 #define PAUSE_LEAST_NS (20 * NS_PER_MS)
 #define PAUSE_FACTOR   50 /* times the duration of a read */
 
-/*
- * How to read a thread's name from a JVM's heap: the fields Thread.name, String.value and
- * String.coder, and the encoding of references. Sources: OpenJDK src/hotspot/share
- * oops/{fieldInfo,compressedOops,arrayOop}.hpp, gc/z/zAddress.hpp.
- */
-struct objects {
+/* The fields Thread.name, Thread.eetop, String.value and String.coder. */
+struct name_fields {
 	u32 thread_name, string_value;
-	u32 thread_eetop; /* Thread.eetop: its JavaThread, a check that the object is that Thread */
+	u32 thread_eetop; /* its JavaThread, a check that the object is that Thread */
 	u32 string_coder; /* 0: JDK 8, whose strings are UTF-16 */
-	u32 array_length, array_data;
-	u64 narrow_base; /* of references of 4 bytes */
-	u32 narrow_shift;
-	u32 reference_bytes;
-	u32 class_off, class_bytes, class_shift; /* where an object's header has its class */
-	bool is_colored;                         /* references are those of generational ZGC */
-	bool is_handle; /* JavaThread::_threadObj is a pointer to the reference */
+	bool is_handle;   /* JavaThread::_threadObj is a pointer to the reference */
 };
 
-#define FIELDS_MAX        256 /* Thread and String have at most 30 */
-#define FIELD_WORDS       6   /* u2 each (JDK 8..20) */
-#define FIELD_TAG_BITS    2
-#define FIELD_INTERNAL    0x400 /* its name is not in the constant pool */
-#define STREAM_MAX        8192
-#define OFFSET_MAX        4096
-#define HAS_INITIALIZER   0x01 /* flags of a field after which one more number follows (JDK 21+) */
-#define HAS_GENERIC       0x04
-#define HAS_CONTENDED     0x10
-#define COMPACT_CLASS_BIT 42 /* of the mark word (JDK 24+) */
-#define ZGC_REMAPPED_BIT  12 /* the lowest of four bits, one of which is set (x86-64) */
-
-struct field_info {
-	u32 name_index, offset;
-};
-
-struct field_infos {
-	struct field_info *at;
-	size_t nr, cap;
-};
-
-/* JDK 8 to 20: an Array<u2>, six numbers per field. */
-static int read_array(const struct vm_memory *j, u64 klass, struct field_infos *out)
+static int find_fields(const struct vm_memory *j, struct name_fields *out)
 {
-	u16 words[FIELDS_MAX * FIELD_WORDS];
-	u64 array, nr;
-	s32 len;
+	struct java_fields thread = { 0 }, string = { 0 };
+	bool has_object = vm_has(&j->build, THREAD_OBJECT) && j->jdk;
+	int err = has_object ? 0 : -ENOENT;
 
-	int err = vm_read(j, klass, KLASS_FIELDS, &array);
-	err = err ? err : vm_read(j, klass, KLASS_NR_FIELDS, &nr);
-	err = err ? err : mem_read(j->mem, array, &len, sizeof(len));
-	if (err)
-		return err;
-	if (nr > FIELDS_MAX || len < 0 || (u64)len < nr * FIELD_WORDS)
-		return -ENOENT;
-	err = mem_read(j->mem, array + 4, words, nr * FIELD_WORDS * sizeof(words[0]));
-	for (size_t i = 0; !err && i < nr; i++) {
-		const u16 *w = words + i * FIELD_WORDS;
-		if (!(w[0] & FIELD_INTERNAL))
-			vec_push(out, (struct field_info){ w[1], (u32)(w[5] << 16 | w[4]) >>
-									 FIELD_TAG_BITS });
-	}
-	return err;
-}
-
-/* JDK 21 and later: UNSIGNED5 numbers, two for all and at least five per field. */
-static int parse_stream(const u8 *data, size_t len, struct field_infos *out)
-{
-	u32 nr_java, nr_injected, flags, skipped;
-	size_t at = 0;
-
-	if (!unsigned5_read(data, len, &at, true, &nr_java) ||
-	    !unsigned5_read(data, len, &at, true, &nr_injected) || nr_java > FIELDS_MAX)
-		return -ENOENT;
-	for (u32 i = 0; i < nr_java; i++) {
-		struct field_info f;
-		if (!unsigned5_read(data, len, &at, true, &f.name_index) ||
-		    !unsigned5_read(data, len, &at, true, &skipped) || /* signature */
-		    !unsigned5_read(data, len, &at, true, &f.offset) ||
-		    !unsigned5_read(data, len, &at, true, &skipped) || /* access */
-		    !unsigned5_read(data, len, &at, true, &flags))
-			return -ENOENT;
-		vec_push(out, f);
-		for (u32 bits = flags & (HAS_INITIALIZER | HAS_GENERIC | HAS_CONTENDED); bits;
-		     bits &= bits - 1)
-			if (!unsigned5_read(data, len, &at, true, &skipped))
-				return -ENOENT;
-	}
-	return 0;
-}
-
-static int read_stream(const struct vm_memory *j, u64 klass, struct field_infos *out)
-{
-	u8 data[STREAM_MAX];
-	u64 array;
-	s32 len;
-
-	int err = vm_read(j, klass, KLASS_FIELD_STREAM, &array);
-	err = err ? err : mem_read(j->mem, array, &len, sizeof(len));
-	if (err)
-		return err;
-	if (len < 0 || len > STREAM_MAX)
-		return -ENOENT;
-	err = mem_read(j->mem, array + 4, data, (size_t)len);
-	return err ? err : parse_stream(data, (size_t)len, out);
-}
-
-/* *out: the offset of the field `name`. -ENOENT: the class has no such field. */
-static int find_field(const struct vm_memory *j, u64 pool, const struct field_infos *fields,
-		      const char *name, u32 *out)
-{
-	vec_each(f, fields) {
-		auto_free char *text = NULL;
-		u64 symbol;
-		size_t len;
-		int err = mem_read_u64(
-			j->mem, pool + j->build.sizes[SIZE_POOL] + 8ull * f->name_index, &symbol);
-
-		err = err ? err : method_symbol(j, symbol & ~1ull, &text, &len);
-		if (err == -ESRCH)
-			return err;
-		if (err || len != strlen(name) || memcmp(text, name, len) != 0)
-			continue;
-		if (!f->offset || f->offset > OFFSET_MAX)
-			return -ENOENT;
-		*out = f->offset;
-		return 0;
-	}
-	return -ENOENT;
-}
-
-/* Reads the fields of a class that the VM has a pointer to. */
-static int read_fields(const struct vm_memory *j, enum jvm_slot class, u64 *pool,
-		       struct field_infos *out)
-{
-	u64 klass;
-	int err = vm_read_static(j, class, &klass);
-
-	err = err ? err : !klass ? -EFAULT : vm_read(j, klass, KLASS_CONSTANTS, pool);
-	if (err)
-		return err;
-	return vm_has(&j->build, KLASS_FIELD_STREAM) ? read_stream(j, klass, out)
-						     : read_array(j, klass, out);
-}
-
-static int find_offsets(const struct vm_memory *j, struct objects *o)
-{
-	struct field_infos thread = { 0 }, string = { 0 };
-	u64 pool;
-
-	int err = read_fields(j, THREAD_CLASS, &pool, &thread);
-	err = err ? err : find_field(j, pool, &thread, "name", &o->thread_name);
-	err = err ? err : find_field(j, pool, &thread, "eetop", &o->thread_eetop);
-	err = err ? err : read_fields(j, STRING_CLASS, &pool, &string);
-	err = err ? err : find_field(j, pool, &string, "value", &o->string_value);
+	err = err ?: java_fields_of(j, THREAD_CLASS, &thread);
+	err = err ?: java_field_find(&thread, "name", &out->thread_name);
+	err = err ?: java_field_find(&thread, "eetop", &out->thread_eetop);
+	err = err ?: java_fields_of(j, STRING_CLASS, &string);
+	err = err ?: java_field_find(&string, "value", &out->string_value);
 	if (!err && j->jdk > 8)
-		err = find_field(j, pool, &string, "coder", &o->string_coder);
-	vec_fini(&thread);
-	vec_fini(&string);
+		err = java_field_find(&string, "coder", &out->string_coder);
+	out->is_handle = j->jdk >= 16;
+	java_fields_fini(&thread);
+	java_fields_fini(&string);
 	return err;
-}
-
-static bool flag(const struct vm_memory *j, enum jvm_flag f)
-{
-	u64 at = j->build.flags[f];
-	u8 value = 0;
-
-	return at && !mem_read(j->mem, at + j->bias, &value, 1) && value;
-}
-
-/* The layout of an object's header: the class, and for arrays the length and the first byte. */
-static void find_head(const struct vm_memory *j, struct objects *o)
-{
-	/* JDK 27 has only narrow class pointers, and no flag for them. */
-	bool is_narrow = flag(j, JVM_FLAG_UseCompressedClassPointers) || j->jdk >= 27;
-
-	o->class_off = 8;
-	o->class_bytes = is_narrow ? 4 : 8;
-	o->array_length = is_narrow ? 12 : 16;
-	o->array_data = o->array_length + 4;
-	if (!is_narrow && j->jdk < 23)
-		o->array_data = 24;
-	if (flag(j, JVM_FLAG_UseCompactObjectHeaders)) {
-		o->class_off = 0;
-		o->class_bytes = 8;
-		o->class_shift = COMPACT_CLASS_BIT;
-		o->array_length = 8;
-		o->array_data = 12;
-	}
-}
-
-/*
- * -ENOENT if this build does not export the fields, -EFAULT or -ESRCH if they cannot be read (yet).
- */
-static int objects_find(const struct vm_memory *j, struct objects *out)
-{
-	struct objects o = { .reference_bytes = 8, .is_handle = j->jdk >= 16 };
-	u64 shift = 0;
-
-	if (!vm_has(&j->build, THREAD_OBJECT) || !j->jdk)
-		return -ENOENT;
-	int err = find_offsets(j, &o);
-	if (err)
-		return err;
-	find_head(j, &o);
-	if (flag(j, JVM_FLAG_UseCompressedOops)) {
-		o.reference_bytes = 4;
-		err = vm_read_static(j, NARROW_OOP_BASE, &o.narrow_base);
-		err = err ? err : vm_read_static(j, NARROW_OOP_SHIFT, &shift);
-		if (err || shift > 8)
-			return err ? err : -ENOENT;
-		o.narrow_shift = (u32)shift;
-	}
-	o.is_colored =
-		flag(j, JVM_FLAG_UseZGC) && (j->jdk >= 24 || flag(j, JVM_FLAG_ZGenerational));
-	*out = o;
-	return 0;
-}
-
-/* The same for a reference outside the heap, which always has 8 bytes. */
-static u64 objects_root(const struct objects *o, u64 reference)
-{
-	if (!o->is_colored)
-		return reference;
-#ifdef __x86_64__
-	u32 bits = reference >> ZGC_REMAPPED_BIT & 0xf;
-	return bits ? reference >> (ZGC_REMAPPED_BIT + 1 + __builtin_ctz(bits)) : 0;
-#else
-	return reference >> 16;
-#endif
-}
-
-/* The address of a reference read from a field; 0 for null. */
-static u64 objects_address(const struct objects *o, u64 reference)
-{
-	if (o->reference_bytes == 8)
-		return objects_root(o, reference);
-	return reference ? o->narrow_base + (reference << o->narrow_shift) : 0;
 }
 
 struct known {
@@ -287,10 +75,11 @@ struct known {
 };
 
 struct thread_names {
-	struct objects objects; /* valid if reference_bytes is not 0 */
-	u64 string_class;       /* identifies the class in a String's header; 0: unknown */
-	char leader[16];        /* comm of threads that were never named */
-	struct dict by_tid;     /* -> struct known * */
+	struct java_objects objects; /* valid if reference_bytes is not 0 */
+	struct name_fields fields;
+	u64 string_class;   /* identifies the class in a String's header; 0: unknown */
+	char leader[16];    /* comm of threads that were never named */
+	struct dict by_tid; /* -> struct known * */
 	u32 nr_reads;
 	size_t name_bytes, nr_left_out;
 	u64 max_bytes; /* of reported names; 0: only KEPT_MAX limits them */
@@ -489,23 +278,25 @@ static int follow(struct mem *m, struct column *c, u64 off, u32 width)
  * From JavaThreads to the Strings of their names. A collector that moves objects concurrently
  * leaves old copies behind, and puts other objects in their place.
  */
-static int find_strings(const struct vm_memory *j, const struct objects *o, struct column *c)
+static int find_strings(const struct thread_names *all, const struct vm_memory *j, struct column *c)
 {
+	const struct java_objects *o = &all->objects;
+	const struct name_fields *f = &all->fields;
 	auto_free u64 *java_threads = xmemdup(c->at, c->nr * sizeof(u64));
 	auto_free u64 *words = xcalloc(c->nr, sizeof(u64));
 	struct column eetops = { words, c->nr };
 	int err = follow(j->mem, c, j->build.fields[THREAD_OBJECT].at, 8);
 
-	if (!err && o->is_handle)
+	if (!err && f->is_handle)
 		err = follow(j->mem, c, 0, 8);
 	for (size_t i = 0; i < c->nr; i++)
-		words[i] = c->at[i] = objects_root(o, c->at[i]);
-	err = err ? err : follow(j->mem, &eetops, o->thread_eetop, 8);
+		words[i] = c->at[i] = java_root(o, c->at[i]);
+	err = err ? err : follow(j->mem, &eetops, f->thread_eetop, 8);
 	for (size_t i = 0; i < c->nr; i++)
 		c->at[i] = words[i] == java_threads[i] ? c->at[i] : 0;
-	err = err ? err : follow(j->mem, c, o->thread_name, o->reference_bytes);
+	err = err ? err : follow(j->mem, c, f->thread_name, o->reference_bytes);
 	for (size_t i = 0; i < c->nr; i++)
-		c->at[i] = objects_address(o, c->at[i]);
+		c->at[i] = java_address(o, c->at[i]);
 	return err;
 }
 
@@ -530,7 +321,7 @@ static u64 most_frequent(const u64 *classes, size_t nr)
 /* Drops objects that are not Strings (any more). */
 static int drop_others(struct thread_names *all, const struct vm_memory *j, struct column *c)
 {
-	const struct objects *o = &all->objects;
+	const struct java_objects *o = &all->objects;
 	auto_free u64 *classes = xmemdup(c->at, c->nr * sizeof(u64));
 	struct column heads = { classes, c->nr };
 	int err = follow(j->mem, &heads, o->class_off, o->class_bytes);
@@ -544,68 +335,37 @@ static int drop_others(struct thread_names *all, const struct vm_memory *j, stru
 	return err;
 }
 
-static void add_code_point(struct str *out, u32 c)
-{
-	const u32 lead = c < 0x800 ? 0xc0 : c < 0x10000 ? 0xe0 : 0xf0;
-	const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-
-	if (c < 0x80) {
-		str_add_char(out, c ? (char)c : '?');
-		return;
-	}
-	str_add_char(out, (char)(lead | c >> 6 * more));
-	for (int i = more; i-- > 0;)
-		str_add_char(out, (char)(0x80 | (c >> 6 * i & 0x3f)));
-}
-
-/* Converts Latin-1 or UTF-16 to clean UTF-8. */
-static char *decode(const u8 *bytes, size_t len, bool is_wide)
-{
-	struct str utf8 = { 0 }, clean = { 0 };
-
-	str_add(&utf8, "");
-	for (size_t i = 0; i + is_wide < len; i += 1 + is_wide) {
-		u32 c = is_wide ? bytes[i] | (u32)bytes[i + 1] << 8 : bytes[i];
-		u32 low = is_wide && i + 3 < len ? bytes[i + 2] | (u32)bytes[i + 3] << 8 : 0;
-		if (c >> 10 == 0x36 && low >> 10 == 0x37) {
-			c = 0x10000 + ((c & 0x3ff) << 10) + (low & 0x3ff);
-			i += 2;
-		}
-		add_code_point(&utf8, c);
-	}
-	utf8_clean(&clean, utf8.at, NAME_MAX_BYTES);
-	str_fini(&utf8);
-	return str_take(&clean);
-}
-
 struct texts {
 	struct column arrays, coders, lengths;
 	u8 (*bytes)[READ_MAX_BYTES];
 };
 
 /* Reads for the Strings in `t->arrays` their arrays, encodings and lengths. */
-static int read_arrays(const struct vm_memory *j, const struct objects *o, struct texts *t)
+static int read_arrays(const struct thread_names *all, const struct vm_memory *j, struct texts *t)
 {
+	const struct java_objects *o = &all->objects;
+	const struct name_fields *f = &all->fields;
 	size_t size = t->arrays.nr * sizeof(u64);
 	int err = 0;
 
 	memcpy(t->coders.at, t->arrays.at, size);
-	if (o->string_coder)
-		err = follow(j->mem, &t->coders, o->string_coder, 1);
-	err = err ? err : follow(j->mem, &t->arrays, o->string_value, o->reference_bytes);
+	if (f->string_coder)
+		err = follow(j->mem, &t->coders, f->string_coder, 1);
+	err = err ? err : follow(j->mem, &t->arrays, f->string_value, o->reference_bytes);
 	for (size_t i = 0; i < t->arrays.nr; i++)
-		t->arrays.at[i] = objects_address(o, t->arrays.at[i]);
+		t->arrays.at[i] = java_address(o, t->arrays.at[i]);
 	memcpy(t->lengths.at, t->arrays.at, size);
 	return err ? err : follow(j->mem, &t->lengths, o->array_length, 4);
 }
 
-static int read_bytes(const struct vm_memory *j, const struct objects *o, struct texts *t)
+static int read_bytes(const struct thread_names *all, const struct vm_memory *j, struct texts *t)
 {
+	const struct java_objects *o = &all->objects;
 	auto_free struct mem_request *requests = xcalloc(t->arrays.nr, sizeof(*requests));
 	size_t nr = 0;
 
 	for (size_t i = 0; i < t->arrays.nr; i++) {
-		u64 len = t->lengths.at[i] << (o->string_coder ? 0 : 1);
+		u64 len = t->lengths.at[i] << (all->fields.string_coder ? 0 : 1);
 		if (len > READ_MAX_BYTES)
 			len = READ_MAX_BYTES;
 		t->lengths.at[i] = t->arrays.at[i] ? len : 0;
@@ -633,7 +393,6 @@ static void read_comm(pid_t pid, pid_t tid, char comm[16])
 static int read_texts(struct thread_names *all, const struct hotspot *h,
 		      const struct hotspot_thread *threads, size_t nr)
 {
-	const struct objects *o = &all->objects;
 	const struct vm_memory *j = &h->jvm;
 	auto_free char(*comms)[16] = xcalloc(nr, sizeof(*comms));
 	auto_free u64 *words = xcalloc(3 * nr, sizeof(*words));
@@ -648,15 +407,16 @@ static int read_texts(struct thread_names *all, const struct hotspot *h,
 	read_comm(h->pid, h->pid, all->leader);
 	for (size_t i = 0; i < nr; i++)
 		read_comm(h->pid, threads[i].tid, comms[i]);
-	int err = find_strings(j, o, &t.arrays);
+	int err = find_strings(all, j, &t.arrays);
 	err = err ? err : drop_others(all, j, &t.arrays);
-	err = err ? err : read_arrays(j, o, &t);
-	err = err ? err : read_bytes(j, o, &t);
+	err = err ? err : read_arrays(all, j, &t);
+	err = err ? err : read_bytes(all, j, &t);
 	for (size_t i = 0; !err && i < nr; i++)
 		if (t.arrays.at[i])
 			keep(all, threads[i].tid,
-			     decode(bytes[i], t.lengths.at[i],
-				    !o->string_coder || t.coders.at[i] == 1),
+			     java_text_decode(bytes[i], t.lengths.at[i],
+					      !all->fields.string_coder || t.coders.at[i] == 1,
+					      NAME_MAX_BYTES),
 			     comms[i]);
 	return err;
 }
@@ -668,7 +428,8 @@ int thread_names_read(struct thread_names *all, struct hotspot *h)
 	int err = nr < 0 ? (int)nr : 0;
 
 	if (!err && !all->objects.reference_bytes)
-		err = objects_find(&h->jvm, &all->objects);
+		err = find_fields(&h->jvm, &all->fields)
+			      ?: java_objects_find(&h->jvm, &all->objects);
 	if (err)
 		return err;
 	all->nr_reads++;

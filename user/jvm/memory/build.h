@@ -79,6 +79,14 @@
 	X(STRING_CLASS, "vmClasses", "_klasses[static_cast<int>(vmClassID::String_klass_knum)]") \
 	X(NARROW_OOP_BASE, "CompressedOops", "_base")                                            \
 	X(NARROW_OOP_SHIFT, "CompressedOops", "_shift")                                          \
+	X(NARROW_KLASS_BASE, "CompressedKlassPointers", "_base")                                 \
+	X(NARROW_KLASS_SHIFT, "CompressedKlassPointers", "_shift")                               \
+	X(KLASS_MIRROR, "Klass", "_java_mirror")                                                 \
+	X(KLASS_SUPER, "Klass", "_super")                                                        \
+	X(KLASS_LAYOUT, "Klass", "_layout_helper")                                               \
+	X(KLASS_NEXT_LINK, "Klass", "_next_link")                                                \
+	X(KLASS_LOADER_DATA, "Klass", "_class_loader_data")                                      \
+	X(LOADER_KLASSES, "ClassLoaderData", "_klasses")                                         \
 	X(SYMBOL_LENGTH, "Symbol", "_length")                                                    \
 	X(SYMBOL_LENGTH_AND_REFCOUNT, "Symbol", "_length_and_refcount")                          \
 	X(SYMBOL_BODY, "Symbol", "_body")                                                        \
@@ -129,30 +137,32 @@
 	X(FLAG_ORIGIN, "JVMFlag", "_flags")
 
 /* Alternative names of the same fields, used if the first name is not exported. */
-#define JVM_ALIASES(X)                                                \
-	X(ARRAY_LEN, "GenericGrowableArray", "_len")                  \
-	X(OOP_MAPS_COUNT, "OopMapSet", "_om_count")                   \
-	X(NM_METHOD, "CompiledMethod", "_method")                     \
-	X(NM_DEOPT_OFFSET, "nmethod", "_deopt_handler_offset")        \
-	X(NM_DEOPT_OFFSET, "nmethod", "_deoptimize_offset")           \
-	X(NM_DEOPT_MH_OFFSET, "nmethod", "_deoptimize_mh_offset")     \
-	X(CM_FLAGS, "ConstMethod", "_flags")                          \
-	X(SYMBOL_BODY, "Symbol", "_body[0]")                          \
-	X(THREAD_CLASS, "SystemDictionary",                           \
-	  "_well_known_klasses[SystemDictionary::Thread_klass_knum]") \
-	X(STRING_CLASS, "SystemDictionary",                           \
-	  "_well_known_klasses[SystemDictionary::String_klass_knum]") \
-	X(NARROW_OOP_BASE, "CompressedOops", "_narrow_oop._base")     \
-	X(NARROW_OOP_SHIFT, "CompressedOops", "_narrow_oop._shift")   \
-	X(NARROW_OOP_BASE, "Universe", "_narrow_oop._base")           \
-	X(NARROW_OOP_SHIFT, "Universe", "_narrow_oop._shift")         \
-	X(THREAD_OSTHREAD, "Thread", "_osthread")                     \
-	X(THREAD_STACK_BASE, "Thread", "_stack_base")                 \
-	X(THREAD_ENTERS, "Thread", "_current_pending_monitor")        \
-	X(THREAD_STACK_SIZE, "Thread", "_stack_size")                 \
-	X(FLAGS, "Flag", "flags")                                     \
-	X(NR_FLAGS, "Flag", "numFlags")                               \
-	X(FLAG_NAME, "Flag", "_name")                                 \
+#define JVM_ALIASES(X)                                                           \
+	X(ARRAY_LEN, "GenericGrowableArray", "_len")                             \
+	X(OOP_MAPS_COUNT, "OopMapSet", "_om_count")                              \
+	X(NM_METHOD, "CompiledMethod", "_method")                                \
+	X(NM_DEOPT_OFFSET, "nmethod", "_deopt_handler_offset")                   \
+	X(NM_DEOPT_OFFSET, "nmethod", "_deoptimize_offset")                      \
+	X(NM_DEOPT_MH_OFFSET, "nmethod", "_deoptimize_mh_offset")                \
+	X(CM_FLAGS, "ConstMethod", "_flags")                                     \
+	X(SYMBOL_BODY, "Symbol", "_body[0]")                                     \
+	X(THREAD_CLASS, "SystemDictionary",                                      \
+	  "_well_known_klasses[SystemDictionary::Thread_klass_knum]")            \
+	X(STRING_CLASS, "SystemDictionary",                                      \
+	  "_well_known_klasses[SystemDictionary::String_klass_knum]")            \
+	X(NARROW_OOP_BASE, "CompressedOops", "_narrow_oop._base")                \
+	X(NARROW_OOP_SHIFT, "CompressedOops", "_narrow_oop._shift")              \
+	X(NARROW_OOP_BASE, "Universe", "_narrow_oop._base")                      \
+	X(NARROW_OOP_SHIFT, "Universe", "_narrow_oop._shift")                    \
+	X(NARROW_KLASS_BASE, "CompressedKlassPointers", "_narrow_klass._base")   \
+	X(NARROW_KLASS_SHIFT, "CompressedKlassPointers", "_narrow_klass._shift") \
+	X(THREAD_OSTHREAD, "Thread", "_osthread")                                \
+	X(THREAD_STACK_BASE, "Thread", "_stack_base")                            \
+	X(THREAD_ENTERS, "Thread", "_current_pending_monitor")                   \
+	X(THREAD_STACK_SIZE, "Thread", "_stack_size")                            \
+	X(FLAGS, "Flag", "flags")                                                \
+	X(NR_FLAGS, "Flag", "numFlags")                                          \
+	X(FLAG_NAME, "Flag", "_name")                                            \
 	X(FLAG_ADDR, "Flag", "_addr")
 
 enum jvm_slot {

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The virtual threads of a JVM that are not mounted on a carrier. No thread of the kernel stands
+ * for them: their frames lie in StackChunks on the Java heap. They are sampled from outside, at a
+ * moment that the caller chooses.
+ *
+ *	ThreadContainers$..TrackingRootContainer.VTHREADS   threads that were started directly
+ *	ThreadContainers.CONTAINER_REGISTRY                 containers, each with a set of its own
+ *	  slots of their tables, some of them at random
+ *	    -> VirtualThread: state, carrierThread, cont -> Continuation.tail -> StackChunk
+ *
+ * The JVM goes on while it is read, and a collector may move the objects. A thread counts only if
+ * its state, its chunk and the chunk's sp are the same before and after its frames were read. The
+ * weight of those that changed goes to the others.
+ *
+ * Sources: OpenJDK src/java.base/share/classes java/lang/VirtualThread.java,
+ * jdk/internal/vm/{ThreadContainers,Continuation,StackChunk}.java; src/hotspot/share
+ * oops/{instanceStackChunkKlass,stackChunkOop}.hpp, runtime/stackChunkFrameStream.inline.hpp.
+ */
+#pragma once
+
+#include "abi.h"
+#include "jvm/hotspot/hotspot.h"
+
+struct virtual_threads;
+
+struct virtual_threads *virtual_threads_new(void);
+void virtual_threads_free(struct virtual_threads *v);
+
+enum virtual_state {
+	VIRTUAL_OTHER,    /* new, ended, or on its way from one state to another */
+	VIRTUAL_MOUNTED,  /* on a carrier */
+	VIRTUAL_PINNED,   /* on a carrier, which it blocks */
+	VIRTUAL_RUNNABLE, /* waits for a carrier */
+	VIRTUAL_PARKED,   /* waits: LockSupport.park, and all that uses it */
+	VIRTUAL_BLOCKED,  /* waits for a monitor (JDK 24) */
+	VIRTUAL_WAITS,    /* in Object.wait (JDK 24) */
+	NR_VIRTUAL_STATES,
+};
+
+#define VIRTUAL_NAME_MAX 128
+
+/* A thread that is not mounted. Valid during the call. */
+struct virtual_thread {
+	u64 id;                      /* Thread.threadId() */
+	char name[VIRTUAL_NAME_MAX]; /* clean UTF-8; "" if it has none */
+	enum virtual_state state;
+	double share;                    /* the number of threads that it stands for */
+	const struct user_frame *frames; /* leaf first; none if it has never run */
+	u32 nr_frames;
+	bool is_complete; /* the frames reach the thread's first one */
+};
+
+typedef void (*virtual_thread_fn)(const struct virtual_thread *t, void *ctx);
+
+/* A look at the threads; estimates if not all were looked at. */
+struct virtual_counts {
+	double nr[NR_VIRTUAL_STATES];
+	u64 nr_read;     /* threads looked at */
+	u64 nr_changed;  /* while they were read */
+	u64 nr_left_out; /* objects that were not followed: their number or size has a limit */
+};
+
+/*
+ * Looks at about `most` threads, or at all if there are fewer, and visits those that are not
+ * mounted; `visit` NULL: only counts. Replaces *counts. Returns 0; -ENOENT if they cannot be
+ * listed, see virtual_threads_why_not; -EAGAIN if this JVM has had none so far, or its classes are
+ * still being looked for; -EFAULT; -ESRCH.
+ */
+int virtual_threads_look(struct virtual_threads *v, struct hotspot *h, u32 most,
+			 virtual_thread_fn visit, void *ctx, struct virtual_counts *counts);
+
+/*
+ * Why threads are missing from these looks, as a clause: "-Djdk.trackAllThreads=false: ..". NULL if
+ * none are. Valid until the next look.
+ */
+const char *virtual_threads_why_not(const struct virtual_threads *v);
+
+/* Whether looks work. */
+bool virtual_threads_are_listed(const struct virtual_threads *v);
+
+/* The memory in use, and what it can be at most. */
+#define VIRTUAL_THREADS_BYTES (8u << 20)
+size_t virtual_threads_bytes(const struct virtual_threads *v);

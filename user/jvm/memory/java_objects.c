@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Objects on the heap of a JVM: references, headers, fields. */
+#include "jvm/memory/java_objects.h"
+
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "jvm/memory/method.h"
+#include "jvm/memory/scopes.h"
+
+#define FIELDS_MAX        256 /* Thread and String have at most 30 */
+#define FIELD_WORDS       6   /* u2 each (JDK 8..20) */
+#define FIELD_TAG_BITS    2
+#define FIELD_INTERNAL    0x400 /* its name is not in the constant pool */
+#define STREAM_MAX        8192
+#define OFFSET_MAX        4096
+#define HAS_INITIALIZER   0x01 /* flags of a field after which one more number follows (JDK 21+) */
+#define HAS_GENERIC       0x04
+#define HAS_CONTENDED     0x10
+#define COMPACT_CLASS_BIT 42 /* of the mark word (JDK 24+) */
+#define ZGC_REMAPPED_BIT  12 /* the lowest of four bits, one of which is set (x86-64) */
+
+struct field_info {
+	u32 name_index, offset;
+	bool is_injected; /* its name is not in the constant pool */
+};
+
+struct field_infos {
+	struct field_info *at;
+	size_t nr, cap;
+};
+
+/* JDK 8 to 20: an Array<u2>, six numbers per field. */
+static int read_array(const struct vm_memory *j, u64 klass, struct field_infos *out)
+{
+	u16 words[FIELDS_MAX * FIELD_WORDS];
+	u64 array, nr;
+	s32 len;
+
+	int err = vm_read(j, klass, KLASS_FIELDS, &array);
+	err = err ? err : vm_read(j, klass, KLASS_NR_FIELDS, &nr);
+	err = err ? err : mem_read(j->mem, array, &len, sizeof(len));
+	if (err)
+		return err;
+	if (nr > FIELDS_MAX || len < 0 || (u64)len < nr * FIELD_WORDS)
+		return -ENOENT;
+	err = mem_read(j->mem, array + 4, words, nr * FIELD_WORDS * sizeof(words[0]));
+	for (size_t i = 0; !err && i < nr; i++) {
+		const u16 *w = words + i * FIELD_WORDS;
+		u32 offset = (u32)(w[5] << 16 | w[4]) >> FIELD_TAG_BITS;
+		if (!(w[0] & FIELD_INTERNAL))
+			vec_push(out, (struct field_info){ w[1], offset, false });
+	}
+	return err;
+}
+
+/* JDK 21 and later: UNSIGNED5 numbers, two for all and at least five per field. */
+static int parse_stream(const u8 *data, size_t len, struct field_infos *out)
+{
+	u32 nr_java, nr_injected, flags, skipped;
+	size_t at = 0;
+
+	if (!unsigned5_read(data, len, &at, true, &nr_java) ||
+	    !unsigned5_read(data, len, &at, true, &nr_injected) || nr_java > FIELDS_MAX ||
+	    nr_injected > FIELDS_MAX)
+		return -ENOENT;
+	for (u32 i = 0; i < nr_java + nr_injected; i++) {
+		struct field_info f = { .is_injected = i >= nr_java };
+		if (!unsigned5_read(data, len, &at, true, &f.name_index) ||
+		    !unsigned5_read(data, len, &at, true, &skipped) || /* signature */
+		    !unsigned5_read(data, len, &at, true, &f.offset) ||
+		    !unsigned5_read(data, len, &at, true, &skipped) || /* access */
+		    !unsigned5_read(data, len, &at, true, &flags))
+			return f.is_injected ? 0 : -ENOENT;
+		vec_push(out, f);
+		for (u32 bits = flags & (HAS_INITIALIZER | HAS_GENERIC | HAS_CONTENDED); bits;
+		     bits &= bits - 1)
+			if (!unsigned5_read(data, len, &at, true, &skipped))
+				return -ENOENT;
+	}
+	return 0;
+}
+
+static int read_stream(const struct vm_memory *j, u64 klass, struct field_infos *out)
+{
+	u8 data[STREAM_MAX];
+	u64 array;
+	s32 len;
+
+	int err = vm_read(j, klass, KLASS_FIELD_STREAM, &array);
+	err = err ? err : mem_read(j->mem, array, &len, sizeof(len));
+	if (err)
+		return err;
+	if (len < 0 || len > STREAM_MAX)
+		return -ENOENT;
+	err = mem_read(j->mem, array + 4, data, (size_t)len);
+	return err ? err : parse_stream(data, (size_t)len, out);
+}
+
+/* A field whose name cannot be read is left out. */
+static int add_field(const struct vm_memory *j, u64 pool, const struct field_info *f,
+		     struct java_fields *out)
+{
+	struct java_field field = { .offset = f->offset };
+	auto_free char *text = NULL;
+	u64 symbol;
+	size_t len;
+
+	if (!f->offset || f->offset > OFFSET_MAX)
+		return 0;
+	if (f->is_injected) {
+		vec_push(&out->injected, f->offset);
+		return 0;
+	}
+	int err = mem_read_u64(j->mem, pool + j->build.sizes[SIZE_POOL] + 8ull * f->name_index,
+			       &symbol);
+	err = err ?: method_symbol(j, symbol & ~1ull, &text, &len);
+	if (err)
+		return err == -ESRCH ? err : 0;
+	memcpy(field.name, text, len < sizeof(field.name) - 1 ? len : sizeof(field.name) - 1);
+	vec_push(&out->list, field);
+	return 0;
+}
+
+int java_fields_read(const struct vm_memory *j, u64 klass, struct java_fields *out)
+{
+	struct field_infos infos = { 0 };
+	u64 pool;
+
+	out->list.nr = out->injected.nr = 0;
+	int err = klass ? vm_read(j, klass, KLASS_CONSTANTS, &pool) : -EFAULT;
+	err = err
+		      ?: (vm_has(&j->build, KLASS_FIELD_STREAM) ? read_stream
+								: read_array)(j, klass, &infos);
+	for (size_t i = 0; !err && i < infos.nr; i++)
+		err = add_field(j, pool, &infos.at[i], out);
+	vec_fini(&infos);
+	return err;
+}
+
+int java_fields_of(const struct vm_memory *j, enum jvm_slot class, struct java_fields *out)
+{
+	u64 klass;
+	int err = vm_read_static(j, class, &klass);
+
+	return err ?: java_fields_read(j, klass, out);
+}
+
+void java_fields_fini(struct java_fields *f)
+{
+	vec_fini(&f->list);
+	vec_fini(&f->injected);
+}
+
+int java_field_find(const struct java_fields *f, const char *name, u32 *offset)
+{
+	vec_each(field, &f->list) {
+		if (strcmp(field->name, name) != 0)
+			continue;
+		*offset = field->offset;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static bool flag(const struct vm_memory *j, enum jvm_flag f)
+{
+	u64 at = j->build.flags[f];
+	u8 value = 0;
+
+	return at && !mem_read(j->mem, at + j->bias, &value, 1) && value;
+}
+
+/* The layout of an object's header: the class, and for arrays the length and the first byte. */
+static void find_head(const struct vm_memory *j, struct java_objects *o)
+{
+	/* JDK 27 has only narrow class pointers, and no flag for them. */
+	bool is_narrow = flag(j, JVM_FLAG_UseCompressedClassPointers) || j->jdk >= 27;
+	u64 shift = 0;
+
+	o->class_off = 8;
+	o->class_bytes = is_narrow ? 4 : 8;
+	o->array_length = is_narrow ? 12 : 16;
+	o->array_data = o->array_length + 4;
+	if (!is_narrow && j->jdk < 23)
+		o->array_data = 24;
+	if (flag(j, JVM_FLAG_UseCompactObjectHeaders)) {
+		is_narrow = true;
+		o->class_off = 0;
+		o->class_bytes = 8;
+		o->class_shift = COMPACT_CLASS_BIT;
+		o->array_length = 8;
+		o->array_data = 12;
+	}
+	if (is_narrow && !vm_read_static(j, NARROW_KLASS_SHIFT, &shift) && shift <= 16 &&
+	    !vm_read_static(j, NARROW_KLASS_BASE, &o->klass_base))
+		o->klass_shift = (u32)shift;
+}
+
+int java_objects_find(const struct vm_memory *j, struct java_objects *out)
+{
+	struct java_objects o = { .reference_bytes = 8 };
+	u64 shift = 0;
+
+	if (!j->jdk)
+		return -ENOENT;
+	find_head(j, &o);
+	if (flag(j, JVM_FLAG_UseCompressedOops)) {
+		o.reference_bytes = 4;
+		int err = vm_read_static(j, NARROW_OOP_BASE, &o.narrow_base);
+		err = err ? err : vm_read_static(j, NARROW_OOP_SHIFT, &shift);
+		if (err || shift > 8)
+			return err ? err : -ENOENT;
+		o.narrow_shift = (u32)shift;
+	}
+	o.array_references = (o.array_length + 4 + o.reference_bytes - 1) / o.reference_bytes *
+			     o.reference_bytes;
+	if (o.array_references < o.array_data)
+		o.array_references = o.array_data;
+	o.is_colored =
+		flag(j, JVM_FLAG_UseZGC) && (j->jdk >= 24 || flag(j, JVM_FLAG_ZGenerational));
+	*out = o;
+	return 0;
+}
+
+u64 java_root(const struct java_objects *o, u64 reference)
+{
+	if (!o->is_colored)
+		return reference;
+#ifdef __x86_64__
+	u32 bits = reference >> ZGC_REMAPPED_BIT & 0xf;
+	return bits ? reference >> (ZGC_REMAPPED_BIT + 1 + __builtin_ctz(bits)) : 0;
+#else
+	return reference >> 16;
+#endif
+}
+
+u64 java_address(const struct java_objects *o, u64 reference)
+{
+	if (o->reference_bytes == 8)
+		return java_root(o, reference);
+	return reference ? o->narrow_base + (reference << o->narrow_shift) : 0;
+}
+
+u64 java_class_value(const struct java_objects *o, u64 klass)
+{
+	return (klass - o->klass_base) >> o->klass_shift;
+}
+
+u64 java_class_klass(const struct java_objects *o, u64 value)
+{
+	return o->klass_base + (value << o->klass_shift);
+}
+
+u64 java_part(const void *object, size_t len, u32 off, u32 width)
+{
+	u64 value = 0;
+
+	if (off < len && width <= len - off)
+		memcpy(&value, (const char *)object + off, width);
+	return value;
+}
+
+u64 java_part_reference(const struct java_objects *o, const void *object, size_t len, u32 off)
+{
+	return java_address(o, java_part(object, len, off, o->reference_bytes));
+}
+
+u64 java_part_class(const struct java_objects *o, const void *object, size_t len)
+{
+	return java_part(object, len, o->class_off, o->class_bytes) >> o->class_shift;
+}
+
+static void add_code_point(struct str *out, u32 c)
+{
+	const u32 lead = c < 0x800 ? 0xc0 : c < 0x10000 ? 0xe0 : 0xf0;
+	const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+
+	if (c < 0x80) {
+		str_add_char(out, c ? (char)c : '?');
+		return;
+	}
+	str_add_char(out, (char)(lead | c >> 6 * more));
+	for (int i = more; i-- > 0;)
+		str_add_char(out, (char)(0x80 | (c >> 6 * i & 0x3f)));
+}
+
+char *java_text_decode(const u8 *bytes, size_t len, bool is_wide, size_t max)
+{
+	struct str utf8 = { 0 }, clean = { 0 };
+
+	str_add(&utf8, "");
+	for (size_t i = 0; i + is_wide < len; i += 1 + is_wide) {
+		u32 c = is_wide ? bytes[i] | (u32)bytes[i + 1] << 8 : bytes[i];
+		u32 low = is_wide && i + 3 < len ? bytes[i + 2] | (u32)bytes[i + 3] << 8 : 0;
+		if (c >> 10 == 0x36 && low >> 10 == 0x37) {
+			c = 0x10000 + ((c & 0x3ff) << 10) + (low & 0x3ff);
+			i += 2;
+		}
+		add_code_point(&utf8, c);
+	}
+	utf8_clean(&clean, utf8.at, max);
+	str_fini(&utf8);
+	return str_take(&clean);
+}
