@@ -60,6 +60,7 @@ enum record_kind {
 	RECORD_PENDING,       /* a sample of a wait that has not ended when recording ends */
 	RECORD_SELECTED_FORK, /* a struct selection_record */
 	RECORD_SELECTED_EXEC,
+	RECORD_VIRTUAL, /* a sample of a virtual thread without a carrier, made by user space */
 };
 
 /* A process is identified by (pid, start_ns): a reused PID has another start time. */
@@ -126,14 +127,14 @@ struct sample {
 	__u64 weight;  /* in the event's unit; for waits the duration; user space may weigh it again
 			* (event_kind.h) */
 	char comm[ABI_COMM_LEN];
-	__u16 cpu;
+	__u16 cpu;             /* RECORD_VIRTUAL: enum virtual_state */
 	__u16 state;           /* enum thread_state */
 	__u16 nr_kernel;       /* u64 pcs, leaf first */
 	__u16 nr_user;         /* struct user_frame, leaf first */
 	__u64 unloads;         /* classes unloaded by the JVM at that time, plus 1; 0 if unknown */
 	union {                /* additional data, by event */
 		__u64 unit_ns; /* waits: sampling unit; chance of a shorter wait: duration / unit;
-				* 0: no wait */
+				* 0: no wait; RECORD_VIRTUAL: duration */
 		__u64 unit_bytes;       /* allocations: likewise, of those that the JVM chose; 0:
 					 * all are samples */
 		__u64 allocator_return; /* mmap: return address of the program's own last allocator

@@ -85,6 +85,7 @@ struct node *node_new(const struct node_options *options)
 	n->bound = options->within ? cgroup_bound_new(options->within) : NULL;
 	n->agents = agents_new(options->agent_path, options->agent);
 	n->jvms = jvm_registry_new();
+	n->virtual_waits = virtual_waits_new();
 	agents_use(n->agents, n->jvms, n->workers);
 	facts_provide();
 	n->frames = frames_new();
@@ -307,6 +308,34 @@ static void fall_back(const struct recording *r)
 	}
 }
 
+/* Whether the window of a recording has just ended. */
+static bool any_ends_now(const struct node *n)
+{
+	vec_each(r, &n->recordings)
+		if ((*r)->state == RECORDING_ENDS && (*r)->ending == ENDING_PENDING)
+			return true;
+	return false;
+}
+
+static bool wants_virtual(struct process *p, void *ctx)
+{
+	const struct node *n = ctx;
+
+	vec_each(r, &n->recordings)
+		if (recording_wants_virtual(*r, p))
+			return true;
+	return false;
+}
+
+static void take_virtual(struct process *p, const struct virtual_sample *s, void *ctx)
+{
+	struct node *n = ctx;
+
+	vec_each(r, &n->recordings)
+		if (recording_wants_virtual(*r, p))
+			recording_take_virtual(*r, p, s);
+}
+
 static void take_in(struct node *n)
 {
 	/* The side band last: it then covers at least the time of the samples. */
@@ -327,6 +356,8 @@ static void take_in(struct node *n)
 	unwinding_update(n->unwinding, n->processes);
 	vec_each(r, &n->recordings)
 		recording_take_unwalked(*r, false);
+	virtual_waits_turn(n->virtual_waits, n->processes, n->jvms, any_ends_now(n), wants_virtual,
+			   take_virtual, n);
 }
 
 static void forget_process(struct process *p, void *ctx)
@@ -367,11 +398,13 @@ static bool may_lag(const struct node *n)
 /* Classes must be named before they are unloaded. New mappings end the wait: node_fd. */
 int node_tick_ms(const struct node *n)
 {
-	return any_in_steps(n)                        ? TICK_STEPS_MS
-	       : jvm_registry_unload_classes(n->jvms) ? TICK_UNLOADING_MS
-	       : may_lag(n)                           ? TICK_LAG_MS
-	       : agents_are_attaching(n->agents)      ? TICK_ATTACHING_MS
-						      : TICK_MS;
+	int most_ms = any_in_steps(n)                        ? TICK_STEPS_MS
+		      : jvm_registry_unload_classes(n->jvms) ? TICK_UNLOADING_MS
+		      : may_lag(n)                           ? TICK_LAG_MS
+		      : agents_are_attaching(n->agents)      ? TICK_ATTACHING_MS
+							     : TICK_MS;
+
+	return virtual_waits_due_ms(n->virtual_waits, most_ms);
 }
 
 static void warn_of_runtimes(struct node *n)
@@ -478,6 +511,7 @@ void node_free(struct node *n)
 	vec_fini(&n->recordings);
 	symbolizer_free(n->symbolizer);
 	agents_free(n->agents);
+	virtual_waits_free(n->virtual_waits);
 	jvm_registry_free(n->jvms);
 	processes_free(n->processes);
 	containers_free(n->containers);

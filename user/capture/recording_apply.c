@@ -186,6 +186,55 @@ void recording_take_sample(struct recording *r, const struct sample *sample)
 		take_sample(r, p, sample);
 }
 
+static bool has_ended_window(const struct recording *r)
+{
+	return r->state == RECORDING_ENDS && r->ending != ENDING_PENDING;
+}
+
+bool recording_wants_virtual(const struct recording *r, const struct process *p)
+{
+	bool has_waits = false;
+
+	vec_each(e, &r->options.events->list)
+		has_waits |= sources_is_of_carriers(e);
+	return has_waits && !r->options.sampling.kernel_only && r->state >= RECORDING_RUNS &&
+	       r->state <= RECORDING_ENDS && !has_ended_window(r) &&
+	       r->window.begin_ns != TIME_NEVER && is_target(r, p);
+}
+
+/* The time that passed in this window since the last look at the JVM. */
+static u64 time_between(const struct recording *r, const struct virtual_sample *virtual,
+			u64 time_ns)
+{
+	u64 since_ns = virtual->since_ns > r->window.begin_ns ? virtual->since_ns
+							      : r->window.begin_ns;
+
+	return time_ns > since_ns ? time_ns - since_ns : 0;
+}
+
+void recording_take_virtual(struct recording *r, struct process *p,
+			    const struct virtual_sample *virtual)
+{
+	struct sample *sample = (struct sample *)virtual->sample;
+	u64 end_ns = r->window.end_ns;
+	u64 time_ns = virtual->time_ns < end_ns ? virtual->time_ns : end_ns;
+	u64 duration_ns = time_between(r, virtual, time_ns);
+
+	if (!duration_ns || recording_is_denied(r, p))
+		return;
+	sample->time_ns = time_ns;
+	sample->unit_ns = duration_ns;
+	sample->weight = (u64)((double)duration_ns * virtual->share + drand48());
+	for (size_t i = 0; i < r->options.events->list.nr; i++) {
+		const struct event *event = &r->options.events->list.at[i];
+		if (!sources_is_of_carriers(event))
+			continue;
+		sample->event = (u16)i;
+		count_quality(r, p, sample, sample->stop);
+		samples_take_virtual(&r->samples, p, event, sample, virtual->thread);
+	}
+}
+
 static bool take_unwalked(const struct sample *sample, void *ctx)
 {
 	struct recording *r = ctx;

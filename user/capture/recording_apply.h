@@ -4,6 +4,7 @@
 #pragma once
 
 #include "capture/samples/inbox.h"
+#include "capture/samples/virtual_waits.h"
 
 struct process;
 struct recording;
@@ -13,6 +14,13 @@ void recording_apply(struct recording *r, const struct item *item);
 
 /* Names a sample and adds it to the profiles. */
 void recording_take_sample(struct recording *r, const struct sample *sample);
+
+/* Whether it records waits, and those of this JVM's virtual threads. */
+bool recording_wants_virtual(const struct recording *r, const struct process *p);
+
+/* Adds the sample of a virtual thread for each event of waits. */
+void recording_take_virtual(struct recording *r, struct process *p,
+			    const struct virtual_sample *virtual);
 
 /* Takes the samples whose unwind rows are built now; with `all` the others too. */
 void recording_take_unwalked(struct recording *r, bool all);

@@ -14,6 +14,7 @@
 #include "capture/events/javaprobes.h"
 #include "capture/stacks/lockstack.h"
 #include "capture/unwind/sample_stack.h"
+#include "jvm/hotspot/virtual_threads.h"
 
 static const struct java_probe probes[] = {
 	{ .function = "jvmmap_hook_lock",
@@ -93,8 +94,21 @@ static bool is_agents(const struct named_stack *stack)
 	return false;
 }
 
+/* The agent also reports waits of virtual threads for monitors. */
+static bool keep_virtual(const struct named_stack *stack)
+{
+	u32 state = stack->sample->cpu;
+
+	if (state == VIRTUAL_BLOCKED || state == VIRTUAL_UNBLOCKED)
+		return !stack->lock_hook_since_ns &&
+		       lockstack_name_monitor(stack->symbolizer, stack->all, stack->frames);
+	return lockstack_name(stack->symbolizer, stack->all, stack->frames) == LOCKSTACK_LOCK;
+}
+
 static bool keep_lock(const struct named_stack *stack)
 {
+	if (stack->sample->kind == RECORD_VIRTUAL)
+		return keep_virtual(stack);
 	if (is_from_agent(stack->sample)) {
 		monitorwaits_end(stack->monitorwaits, stack->sample->task.tid);
 		return true;

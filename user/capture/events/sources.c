@@ -549,6 +549,9 @@ struct sample_weight sources_weigh(const struct sources *s, const struct event *
 	const struct event_kind *kind = event->kind;
 	struct sample_weight weight = { .value = sample->weight, .count = 1 };
 
+	/* How many waits they were is not known. */
+	if (sample->kind == RECORD_VIRTUAL)
+		return (struct sample_weight){ sample->weight, 0, sample->unit_ns };
 	if (kind->lasts && sample->state != STATE_RUNNING)
 		weight.lasted_ns = sample->weight;
 	if (kind->weigh)
@@ -608,7 +611,7 @@ size_t sources_frames_to_skip(struct sources *s, const struct event *event,
 {
 	if (sample->state == STATE_RUNNING && sample->is_from_timer)
 		return timer_frames(s, sample);
-	if (sample->state <= STATE_RUNNING || !event->kind->state)
+	if (!sample->nr_kernel || sample->state <= STATE_RUNNING || !event->kind->state)
 		return 0;
 	if (!s->has_sched_text)
 		s->sched_text = kernel_text_read("sched");

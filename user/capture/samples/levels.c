@@ -10,6 +10,7 @@
 #include "abi.h"
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "capture/samples/virtual_waits.h"
 #include "jvm/process/process_names.h"
 
 #define ID_SHOWN 12 /* digits of a container id, as runtimes show them */
@@ -77,7 +78,10 @@ static void add_name(struct str *out, enum level level, const struct labels *of,
 			str_addf(out, "%s-%u", of->comm, of->pid);
 		break;
 	case LEVEL_THREAD:
-		str_addf(out, "%s-%u", of->thread, of->tid);
+		if (of->tid >= VIRTUAL_TID)
+			str_add(out, of->thread);
+		else
+			str_addf(out, "%s-%u", of->thread, of->tid);
 		break;
 	case LEVEL_CONTAINER:
 		if (!of->container_id)
@@ -267,7 +271,7 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 		.tid = sample->task.tid,
 		.program = traits.program_ns,
 		.comm = traits.comm,
-		.thread = thread_name(l, p, sample),
+		.thread = traits.thread ?: thread_name(l, p, sample),
 		.state = traits.state < NR_STATES ? states[traits.state] : NULL,
 		.leaf = traits.leaf,
 		.stack = traits.stack,

@@ -66,10 +66,11 @@ struct place {
 };
 
 struct place_traits {
-	const char *comm; /* of the process, before it executed another program since */
-	u64 program_ns;   /* process.program_ns then */
-	u32 state;        /* enum thread_state, the lowest level; STATE_NONE: no such level */
-	const char *leaf; /* labels of the sample; NULL: none */
+	const char *comm;   /* of the process, before it executed another program since */
+	u64 program_ns;     /* process.program_ns then */
+	const char *thread; /* its name; NULL: that of the kernel's thread */
+	u32 state;          /* enum thread_state, the lowest level; STATE_NONE: no such level */
+	const char *leaf;   /* labels of the sample; NULL: none */
 	const char *stack;
 };
 

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "jvm/hotspot/legibility.h"
+#include "jvm/hotspot/virtual_threads.h"
 #include "proc/status.h"
 #include "sandbox/rights.h"
 #include "stat.h"
@@ -24,6 +25,7 @@ struct process_quality {
 	u64 cure[NR_READINGS]; /* the missing capabilities for each reading */
 	bool is_asked[NR_READINGS];
 	bool has_virtual; /* it is a JVM that runs virtual threads */
+	bool has_listed;  /* their waits were sampled; known when the JVM is forgotten */
 	char *no_tables;  /* why a JVM's tables cannot be read: "reason; remedy"; else NULL */
 };
 
@@ -150,9 +152,23 @@ void quality_count(struct quality *q, const struct process *p, u32 stop, u64 pc)
 	q->all.cure[counter_of(stop)->reads] |= e->cure[counter_of(stop)->reads];
 }
 
+/* Whether the waits of its virtual threads were sampled; *why: why they were not, or NULL. */
+static bool are_listed(const struct quality *q, struct process_id id, const char **why)
+{
+	const struct virtual_threads *v = jvm_registry_virtual(q->jvms, id);
+
+	*why = v ? virtual_threads_why_not(v) : NULL;
+	return v && !*why && virtual_threads_are_listed(v);
+}
+
 void quality_judge(struct quality *q, const struct process *p)
 {
 	auto_str struct str why = { 0 };
+	const u64 *known = dict_find(&q->by_process, process_id_hash(p->id));
+	const char *unlisted;
+
+	if (known && process_is_whole_jvm(p))
+		q->entries.at[*known - 1].has_listed = are_listed(q, p->id, &unlisted);
 
 	if (!process_is_whole_jvm(p) || jvm_registry_legibility(q->jvms, p->id, &why) != ILLEGIBLE)
 		return;
@@ -197,11 +213,16 @@ static void add_name(struct str *out, const struct process_quality *e)
 
 u32 quality_nr_virtual(const struct quality *q, struct str *first)
 {
+	const char *why;
 	u32 nr = 0;
 
-	vec_each(e, &q->entries)
-		if (e->has_virtual && !nr++)
-			add_name(first, e);
+	vec_each(e, &q->entries) {
+		if (!e->has_virtual || e->has_listed || are_listed(q, e->id, &why) || nr++)
+			continue;
+		add_name(first, e);
+		if (why)
+			str_addf(first, " (%s)", why);
+	}
 	return nr;
 }
 

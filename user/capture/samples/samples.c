@@ -53,9 +53,11 @@ void samples_mark_frames(const struct samples *s, bool *is_used)
 {
 	vec_each(k, &s->sinks)
 		sink_each(*k, mark_cut, is_used);
-	vec_each(u, &s->waiting.list)
+	vec_each(u, &s->waiting.list) {
+		is_used[u->thread] = true;
 		vec_each(frame, &u->frames)
 			is_used[*frame] = true;
+	}
 }
 
 static void own_frames(struct cut *c, void *ctx)
@@ -326,6 +328,7 @@ static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sam
 	const struct place_traits traits = {
 		.comm = named->comm,
 		.program_ns = named->program_ns,
+		.thread = named->thread ? frames_get(s->frames, named->thread)->name : NULL,
 		.state = sources_state(stack),
 		.leaf = named->leaf_is_inexact ? "inexact" : NULL,
 		.stack = keys.at,
@@ -438,8 +441,8 @@ static void put_aside(struct samples *s, struct unnamed_sample *sample)
 	sample->unnamed = (unnamed_list){ 0 };
 }
 
-void samples_take(struct samples *s, struct process *p, const struct event *event,
-		  const struct sample *sample, u32 stop)
+static void take_sample(struct samples *s, struct process *p, const struct event *event,
+			const struct sample *sample, u32 stop, frame_id thread)
 {
 	struct unnamed_sample *current = &s->current;
 	u64 age_ns;
@@ -449,6 +452,7 @@ void samples_take(struct samples *s, struct process *p, const struct event *even
 	current->program_ns = p->program_ns;
 	current->stop = stop;
 	current->event = event;
+	current->thread = thread;
 	current->weight = sources_weigh(s->sources, event, sample);
 	current->frames.nr = current->unnamed.nr = 0;
 	current->is_approximate = raw_stack_is_approximate(sample);
@@ -465,6 +469,18 @@ void samples_take(struct samples *s, struct process *p, const struct event *even
 		put_aside(s, current);
 	else
 		add_to_profiles(s, p, current);
+}
+
+void samples_take(struct samples *s, struct process *p, const struct event *event,
+		  const struct sample *sample, u32 stop)
+{
+	take_sample(s, p, event, sample, stop, 0);
+}
+
+void samples_take_virtual(struct samples *s, struct process *p, const struct event *event,
+			  const struct sample *sample, const char *thread)
+{
+	take_sample(s, p, event, sample, sample->stop, symbolizer_group(s->symbolizer, thread));
 }
 
 /* Adds the sample to the profile if it has all names or no more are expected. */

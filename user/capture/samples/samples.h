@@ -35,6 +35,7 @@ struct unnamed_sample {
 	u32 stop;             /* see quality_stop */
 	bool leaf_is_inexact; /* see symbolizer_leaf_is_inexact */
 	bool is_approximate;  /* see raw_stack_is_approximate */
+	frame_id thread;      /* a group with the name of its thread; 0: that of the kernel's */
 	frame_list frames;    /* with placeholders */
 	unnamed_list unnamed;
 };
@@ -80,6 +81,10 @@ void samples_foresee(struct samples *s, const struct sample *sample);
 /* Takes in a sample of that process. Its stack is complete, or ended at `stop` (quality_stop). */
 void samples_take(struct samples *s, struct process *p, const struct event *event,
 		  const struct sample *sample, u32 stop);
+
+/* The same for a virtual thread of that name, on no carrier. */
+void samples_take_virtual(struct samples *s, struct process *p, const struct event *event,
+			  const struct sample *sample, const char *thread);
 
 /* Retries the samples that lack names, because agents may have reported more. */
 void samples_retry(struct samples *s);

@@ -43,6 +43,13 @@ static bool is_parking(const char *name)
 	return (dot && begins(dot, ".park")) || begins(name, LOCKS "LockSupport.");
 }
 
+/* How a virtual thread leaves its carrier. */
+static bool is_yielding(const char *name)
+{
+	return begins(name, "jdk.internal.vm.Continuation.") ||
+	       begins(name, "java.lang.VirtualThread.");
+}
+
 static bool is_synchronizer(const char *name)
 {
 	return begins(name, LOCKS "AbstractQueuedSynchronizer") ||
@@ -118,7 +125,10 @@ enum lockstack lockstack_name(struct symbolizer *s, const struct frames *all, fr
 
 	while (at < frames->nr && is_below_java(frames_get(all, frames->at[at])))
 		at++;
-	if (is_parked(name_at(all, frames, at))) {
+	bool is_virtual = is_yielding(name_at(all, frames, at));
+	while (is_yielding(name_at(all, frames, at)))
+		at++;
+	if (is_virtual || is_parked(name_at(all, frames, at))) {
 		while (is_parking(name_at(all, frames, at)))
 			at++;
 		return name_lock(s, all, frames, at);
@@ -127,4 +137,23 @@ enum lockstack lockstack_name(struct symbolizer *s, const struct frames *all, fr
 		return LOCKSTACK_NONE;
 	put_leaf(frames, at, symbolizer_class(s, "[monitor]"));
 	return LOCKSTACK_MONITOR;
+}
+
+bool lockstack_name_monitor(struct symbolizer *s, const struct frames *all, frame_list *frames)
+{
+	size_t at = 0;
+
+	while (at < frames->nr && is_below_java(frames_get(all, frames->at[at])))
+		at++;
+	if (at == frames->nr)
+		return false;
+	if (at) {
+		put_leaf(frames, at, symbolizer_class(s, "[monitor]"));
+		return true;
+	}
+	frame_id class = symbolizer_class(s, "[monitor]");
+	vec_push(frames, class);
+	memmove(frames->at + 1, frames->at, (frames->nr - 1) * sizeof(frames->at[0]));
+	frames->at[0] = class;
+	return true;
 }

@@ -15,3 +15,9 @@ enum lockstack {
  * becomes the leaf, and the frames of the waiting itself are removed.
  */
 enum lockstack lockstack_name(struct symbolizer *s, const struct frames *all, frame_list *frames);
+
+/*
+ * The same for a thread that is known to wait for a monitor. Returns whether the stack has a Java
+ * frame.
+ */
+bool lockstack_name_monitor(struct symbolizer *s, const struct frames *all, frame_list *frames);

@@ -218,6 +218,7 @@ static const char *const virtual_states[NR_VIRTUAL_STATES] = {
 	[VIRTUAL_MOUNTED] = "mounted",
 	[VIRTUAL_PINNED] = "pinned",
 	[VIRTUAL_RUNNABLE] = "runnable",
+	[VIRTUAL_UNBLOCKED] = "unblocked",
 	[VIRTUAL_PARKED] = "parked",
 	[VIRTUAL_BLOCKED] = "blocked",
 	[VIRTUAL_WAITS] = "waiting",

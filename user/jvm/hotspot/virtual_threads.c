@@ -19,7 +19,7 @@
 #define SEARCH_LATER_NS   NS_PER_SEC        /* for those that are needed rarely */
 #define SEARCH_LIMIT_NS   (4 * NS_PER_MS)   /* of work in one look */
 #define CONTAINERS_MAX    512               /* looked at at once */
-#define AT_ONCE           32 /* threads: the shorter their frames take, the fewer have changed */
+#define AT_ONCE           64 /* threads: the shorter the reads take, the fewer have changed */
 #define THREAD_BYTES      512
 #define CHUNK_BYTES       96
 #define CHUNKS_MAX        8    /* of one thread */
@@ -112,12 +112,12 @@ static const struct {
 	const char *name;
 	enum virtual_state state;
 } state_names[] = {
-	{ "STARTED", VIRTUAL_RUNNABLE },   { "RUNNABLE", VIRTUAL_RUNNABLE },
-	{ "UNPARKED", VIRTUAL_RUNNABLE },  { "YIELDED", VIRTUAL_RUNNABLE },
-	{ "UNBLOCKED", VIRTUAL_RUNNABLE }, { "RUNNING", VIRTUAL_MOUNTED },
-	{ "PINNED", VIRTUAL_PINNED },      { "TIMED_PINNED", VIRTUAL_PINNED },
-	{ "PARKED", VIRTUAL_PARKED },      { "TIMED_PARKED", VIRTUAL_PARKED },
-	{ "BLOCKED", VIRTUAL_BLOCKED },    { "WAIT", VIRTUAL_WAITS },
+	{ "STARTED", VIRTUAL_RUNNABLE },    { "RUNNABLE", VIRTUAL_RUNNABLE },
+	{ "UNPARKED", VIRTUAL_RUNNABLE },   { "YIELDED", VIRTUAL_RUNNABLE },
+	{ "UNBLOCKED", VIRTUAL_UNBLOCKED }, { "RUNNING", VIRTUAL_MOUNTED },
+	{ "PINNED", VIRTUAL_PINNED },       { "TIMED_PINNED", VIRTUAL_PINNED },
+	{ "PARKED", VIRTUAL_PARKED },       { "TIMED_PARKED", VIRTUAL_PARKED },
+	{ "BLOCKED", VIRTUAL_BLOCKED },     { "WAIT", VIRTUAL_WAITS },
 	{ "TIMED_WAIT", VIRTUAL_WAITS },
 };
 
@@ -140,8 +140,8 @@ struct virtual_threads {
 	u32 chunk_stack;                    /* from a StackChunk to its first word, in bytes */
 	u64 root_handle, containers_handle; /* addresses of the references to these mirrors */
 	u8 states[STATES];
-	u32 suspended; /* bit of a state */
-	bool is_ready;
+	u32 suspended;            /* bit of a state */
+	bool is_ready, has_asked; /* has_asked: whether all threads are tracked */
 	u64 search_ns;
 	char why[256];
 	double threads_per_slot;
@@ -408,20 +408,18 @@ static u64 chosen(const struct choice *c, u32 i)
 	return (u64)(c->first + i * c->stride);
 }
 
-/* Appends the sets of the registered containers. */
-static int list_containers(struct virtual_threads *v, const struct vm_memory *j, u64 registry,
-			   set_list *out, u64 *nr_left_out)
+/* Appends the sets of the containers in the registry, whose table is given. */
+static int list_containers(struct virtual_threads *v, const struct vm_memory *j,
+			   struct java_table table, set_list *out, u64 *nr_left_out)
 {
 	const struct set_fields f = set_fields(v);
-	struct java_table table;
 	struct set_slot slots[CONTAINERS_MAX];
 	set_key_list keys = { 0 };
-	int err = java_set_tables(j, &v->objects, &f, &registry, 1, &table);
 	struct choice c = choose(table.length, CONTAINERS_MAX);
 
 	for (u32 i = 0; i < c.nr; i++)
 		slots[i] = (struct set_slot){ table.at, (u32)chosen(&c, i), table.length, 0 };
-	err = err ?: java_slots_read(j, &v->objects, &f, slots, c.nr, &keys, nr_left_out);
+	int err = java_slots_read(j, &v->objects, &f, slots, c.nr, &keys, nr_left_out);
 	auto_free u64 *at = xcalloc(keys.nr + 1, sizeof(*at));
 	auto_free u8 *bytes = xcalloc(keys.nr + 1, CHUNK_BYTES);
 	auto_free struct java_table *tables = xcalloc(keys.nr + 1, sizeof(*tables));
@@ -439,33 +437,45 @@ static int list_containers(struct virtual_threads *v, const struct vm_memory *j,
 	return err;
 }
 
-/* All sets of virtual threads. */
-static int list_sets(struct virtual_threads *v, const struct vm_memory *j, set_list *out,
-		     u64 *nr_left_out)
+/* The addresses of the static fields that hold the registry and the set of the root container. */
+static int find_statics(struct virtual_threads *v, const struct vm_memory *j, u64 at[2])
 {
 	const struct java_objects *o = &v->objects;
-	const struct set_fields f = set_fields(v);
-	u64 containers = read_mirror(v, j, v->containers_handle);
-	u64 at[2] = { containers ? containers + v->fields[F_REGISTRY] : 0, 0 };
-	u64 root = v->fields[F_ROOT_THREADS] ? read_mirror(v, j, v->root_handle) : 0;
-	struct java_table table;
+	const u64 handles[2] = { v->containers_handle,
+				 v->fields[F_ROOT_THREADS] ? v->root_handle : 0 };
+	u64 mirrors[2];
 	u8 tracks = 1;
+	int err = java_read_each(j->mem, handles, 2, mirrors, sizeof(u64));
 
-	if (!containers)
-		return -EFAULT;
-	if (v->fields[F_TRACKS])
-		mem_read(j->mem, containers + v->fields[F_TRACKS], &tracks, 1);
-	*v->why = '\0';
+	if (err || !mirrors[0])
+		return err ?: -EFAULT;
+	at[0] = java_root(o, mirrors[0]) + v->fields[F_REGISTRY];
+	at[1] = mirrors[1] ? java_root(o, mirrors[1]) + v->fields[F_ROOT_THREADS] : 0;
+	if (v->has_asked || !v->fields[F_TRACKS])
+		return 0;
+	err = mem_read(j->mem, java_root(o, mirrors[0]) + v->fields[F_TRACKS], &tracks, 1);
+	v->has_asked = !err;
 	if (!tracks)
 		snprintf(v->why, sizeof(v->why),
 			 "-Djdk.trackAllThreads=false: threads that no executor has started are "
 			 "not listed");
-	at[1] = root ? root + v->fields[F_ROOT_THREADS] : 0;
-	int err = java_follow(j, o, at, 2, 0);
-	err = err ?: java_set_tables(j, o, &f, &at[1], 1, &table);
-	if (!err && table.at)
-		vec_push(out, (struct thread_set){ table, 1 });
-	return err ?: at[0] ? list_containers(v, j, at[0], out, nr_left_out) : 0;
+	return err;
+}
+
+/* All sets of virtual threads. */
+static int list_sets(struct virtual_threads *v, const struct vm_memory *j, set_list *out,
+		     u64 *nr_left_out)
+{
+	const struct set_fields f = set_fields(v);
+	struct java_table tables[2];
+	u64 at[2];
+	int err = find_statics(v, j, at);
+
+	err = err ?: java_follow(j, &v->objects, at, 2, 0);
+	err = err ?: java_set_tables(j, &v->objects, &f, at, 2, tables);
+	if (!err && tables[1].at)
+		vec_push(out, (struct thread_set){ tables[1], 1 });
+	return err ?: tables[0].at ? list_containers(v, j, tables[0], out, nr_left_out) : 0;
 }
 
 /* A thread that is looked at. */
@@ -475,7 +485,10 @@ struct look {
 	enum virtual_state state;
 	u32 raw_state, sp;
 	u64 tail; /* the first chunk, `chunk` is the one being read */
-	u32 first_word, nr_words;
+	u32 nr_parts;
+	struct {
+		u32 first_word, nr_words;
+	} parts[CHUNKS_MAX]; /* its chunks that hold frames */
 	u32 first_frame;
 	bool is_kept, is_cut, is_complete;
 };
@@ -533,9 +546,12 @@ static int read_threads(struct virtual_threads *v, const struct vm_memory *j, st
 	return err;
 }
 
-/* The request for the words of a chunk whose head was read. False if it is none, or empty. */
-static bool request_words(struct virtual_threads *v, const u8 *head, struct look *l, bool is_first,
-			  struct mem_request *request)
+/*
+ * The request for the words of a chunk whose head was read; of length 0 if it is none, or empty.
+ * The thread's next chunk is that one's parent.
+ */
+static struct mem_request request_words(struct virtual_threads *v, const u8 *head, struct look *l,
+					bool is_first)
 {
 	const struct java_objects *o = &v->objects;
 	const u32 *f = v->fields;
@@ -548,20 +564,19 @@ static bool request_words(struct virtual_threads *v, const u8 *head, struct look
 	l->chunk = 0;
 	if (java_part_class(o, head, CHUNK_BYTES) !=
 		    java_class_value(o, v->classes[OF_CHUNK].klass) ||
-	    end > size || sp > end || sp < (sp == end ? 0 : CHUNK_METADATA_WORDS))
-		return false;
+	    end > size || sp > end || (sp < end && sp < CHUNK_METADATA_WORDS))
+		return (struct mem_request){ 0 };
 	l->chunk = java_part_reference(o, head, CHUNK_BYTES, f[F_CHUNK_PARENT]);
 	if (is_first)
 		l->sp = (u32)sp;
-	l->nr_words = 0;
 	if (sp == end)
-		return false;
+		return (struct mem_request){ 0 };
 	u64 words = end - sp + CHUNK_METADATA_WORDS;
 	l->is_cut |= words > WORDS_MAX;
-	l->nr_words = words > WORDS_MAX ? WORDS_MAX : (u32)words;
-	*request = (struct mem_request){ chunk + v->chunk_stack + (sp - CHUNK_METADATA_WORDS) * 8,
-					 NULL, l->nr_words * 8, false };
-	return true;
+	words = words > WORDS_MAX ? WORDS_MAX : words;
+	return (struct mem_request){ .addr = chunk + v->chunk_stack +
+					     (sp - CHUNK_METADATA_WORDS) * 8,
+				     .len = (u32)words * 8 };
 }
 
 /* Reads the next chunk of each thread that has one, with its words. */
@@ -571,48 +586,62 @@ static int read_chunks(struct virtual_threads *v, const struct vm_memory *j, str
 	u64 at[AT_ONCE];
 	u8 heads[AT_ONCE][CHUNK_BYTES];
 	struct mem_request requests[AT_ONCE];
-	size_t nr_requests = 0;
+	struct look *of[AT_ONCE];
+	size_t nr_requests = 0, word = v->words.nr;
 
 	for (size_t i = 0; i < nr; i++)
 		at[i] = looks[i].is_kept ? looks[i].chunk : 0;
 	int err = java_read_each(j->mem, at, nr, heads, CHUNK_BYTES);
-	size_t word = v->words.nr;
 	for (size_t i = 0; i < nr; i++) {
-		looks[i].nr_words = 0;
-		if (!at[i] ||
-		    !request_words(v, heads[i], &looks[i], is_first, &requests[nr_requests]))
+		struct look *l = &looks[i];
+		if (!at[i])
 			continue;
-		looks[i].first_word = (u32)v->words.nr;
-		vec_reserve(&v->words, looks[i].nr_words);
-		v->words.nr += looks[i].nr_words;
-		nr_requests++;
+		struct mem_request request = request_words(v, heads[i], l, is_first);
+		if (!request.len)
+			continue;
+		l->parts[l->nr_parts].first_word = (u32)v->words.nr;
+		vec_reserve(&v->words, request.len / 8);
+		v->words.nr += request.len / 8;
+		of[nr_requests] = l;
+		requests[nr_requests++] = request;
 	}
 	for (size_t i = 0; i < nr_requests; i++) {
 		requests[i].buf = v->words.at + word;
 		word += requests[i].len / 8;
 	}
 	int got = err ?: nr_requests ? mem_read_batch(j->mem, requests, nr_requests) : 0;
-	for (size_t i = 0, k = 0; got >= 0 && i < nr; i++)
-		if (looks[i].nr_words && !requests[k++].ok)
-			looks[i].nr_words = 0;
+	for (size_t i = 0; got >= 0 && i < nr_requests; i++)
+		if (requests[i].ok)
+			of[i]->parts[of[i]->nr_parts++].nr_words = requests[i].len / 8;
+		else
+			of[i]->is_cut = true;
 	return got < 0 ? got : 0;
 }
 
-/* Appends the frames of the words that were read. */
-static void walk_words(struct virtual_threads *v, struct hotspot *h, struct look *l)
+static bool any_has_more(const struct look *looks, size_t nr)
 {
-	u32 used = (u32)v->frames.nr - l->first_frame, nr = 0;
+	for (size_t i = 0; i < nr; i++)
+		if (looks[i].is_kept && looks[i].chunk)
+			return true;
+	return false;
+}
 
-	if (!l->nr_words || used >= FRAMES_MAX) {
-		l->chunk = 0;
-		return;
+/* Walks the frames of all chunks of a thread. */
+static void walk_parts(struct virtual_threads *v, struct hotspot *h, struct look *l)
+{
+	l->first_frame = (u32)v->frames.nr;
+	l->is_complete = !l->is_cut && !l->chunk;
+	for (u32 i = 0; i < l->nr_parts; i++) {
+		u32 used = (u32)v->frames.nr - l->first_frame, nr = 0;
+		vec_reserve(&v->frames, FRAMES_MAX);
+		bool is_whole = chunk_walk(&v->code, h, v->words.at + l->parts[i].first_word,
+					   l->parts[i].nr_words, v->frames.at + v->frames.nr,
+					   FRAMES_MAX - used, &nr);
+		v->frames.nr += nr;
+		l->is_complete &= is_whole;
+		if (!is_whole)
+			return;
 	}
-	vec_reserve(&v->frames, FRAMES_MAX);
-	l->is_complete = chunk_walk(&v->code, h, v->words.at + l->first_word, l->nr_words,
-				    v->frames.at + v->frames.nr, FRAMES_MAX - used, &nr);
-	v->frames.nr += nr;
-	if (!l->is_complete)
-		l->chunk = 0;
 }
 
 /* From the threads to the tails of their continuations. */
@@ -652,25 +681,12 @@ static int check_again(struct virtual_threads *v, const struct vm_memory *j, str
 }
 
 /* A thread that has never run has no chunk, others must have a stack. */
-static bool is_whole(const struct look *l)
+static bool has_stack(const struct look *l)
 {
-	return l->nr_words || (!l->tail && l->state == VIRTUAL_RUNNABLE);
+	return l->nr_parts || (!l->tail && l->state == VIRTUAL_RUNNABLE);
 }
 
-/* Walks the other chunks of a deep stack; the thread must not have moved on meanwhile. */
-static int walk_parents(struct virtual_threads *v, struct hotspot *h, struct look *l)
-{
-	int err = 0;
-
-	for (u32 i = 1; !err && l->chunk && i < CHUNKS_MAX; i++) {
-		err = read_chunks(v, &h->jvm, l, 1, false);
-		if (!err && (l->nr_words || l->chunk))
-			walk_words(v, h, l);
-	}
-	l->is_complete &= !l->chunk;
-	return err ?: check_again(v, &h->jvm, l, 1);
-}
-
+/* Reads the frames of the threads that are not mounted. */
 static int look_at_some(struct virtual_threads *v, struct hotspot *h, struct look *looks, size_t nr)
 {
 	const struct vm_memory *j = &h->jvm;
@@ -679,26 +695,18 @@ static int look_at_some(struct virtual_threads *v, struct hotspot *h, struct loo
 	for (size_t i = 0; i < nr; i++)
 		looks[i].is_kept = is_unmounted(&looks[i]);
 	v->words.nr = 0;
-	err = err ?: read_chunks(v, j, looks, nr, true);
+	for (u32 i = 0; !err && i < CHUNKS_MAX && (!i || any_has_more(looks, nr)); i++)
+		err = read_chunks(v, j, looks, nr, !i);
 	err = err ?: check_again(v, j, looks, nr);
 	for (size_t i = 0; !err && i < nr; i++) {
 		struct look *l = &looks[i];
-		/* After a thaw the first chunk may be empty, and its parent holds the frames. */
-		if (l->is_kept && !l->nr_words && l->chunk)
-			err = read_chunks(v, j, l, 1, false);
-		l->is_kept &= is_whole(l);
+		l->is_kept &= has_stack(l);
 		if (!l->is_kept)
 			continue;
-		l->first_frame = (u32)v->frames.nr;
-		l->is_complete = !l->nr_words;
-		walk_words(v, h, l);
-		if (l->chunk && !err)
-			err = walk_parents(v, h, l);
-		if (l->is_kept)
-			vec_push(&v->kept, (struct kept_thread){ l->id, l->name, l->state, l->share,
-								 l->first_frame,
-								 (u32)v->frames.nr - l->first_frame,
-								 l->is_complete && !l->is_cut });
+		walk_parts(v, h, l);
+		vec_push(&v->kept, (struct kept_thread){
+					   l->id, l->name, l->state, l->share, l->first_frame,
+					   (u32)v->frames.nr - l->first_frame, l->is_complete });
 	}
 	return err;
 }

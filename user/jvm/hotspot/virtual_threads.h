@@ -28,13 +28,14 @@ struct virtual_threads *virtual_threads_new(void);
 void virtual_threads_free(struct virtual_threads *v);
 
 enum virtual_state {
-	VIRTUAL_OTHER,    /* new, ended, or on its way from one state to another */
-	VIRTUAL_MOUNTED,  /* on a carrier */
-	VIRTUAL_PINNED,   /* on a carrier, which it blocks */
-	VIRTUAL_RUNNABLE, /* waits for a carrier */
-	VIRTUAL_PARKED,   /* waits: LockSupport.park, and all that uses it */
-	VIRTUAL_BLOCKED,  /* waits for a monitor (JDK 24) */
-	VIRTUAL_WAITS,    /* in Object.wait (JDK 24) */
+	VIRTUAL_OTHER,     /* new, ended, or on its way from one state to another */
+	VIRTUAL_MOUNTED,   /* on a carrier */
+	VIRTUAL_PINNED,    /* on a carrier, which it blocks */
+	VIRTUAL_RUNNABLE,  /* waits for a carrier */
+	VIRTUAL_UNBLOCKED, /* the same, after it waited for a monitor */
+	VIRTUAL_PARKED,    /* waits: LockSupport.park, and all that uses it */
+	VIRTUAL_BLOCKED,   /* waits for a monitor (JDK 24) */
+	VIRTUAL_WAITS,     /* in Object.wait (JDK 24) */
 	NR_VIRTUAL_STATES,
 };
 

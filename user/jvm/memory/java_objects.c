@@ -248,11 +248,6 @@ u64 java_class_value(const struct java_objects *o, u64 klass)
 	return (klass - o->klass_base) >> o->klass_shift;
 }
 
-u64 java_class_klass(const struct java_objects *o, u64 value)
-{
-	return o->klass_base + (value << o->klass_shift);
-}
-
 u64 java_part(const void *object, size_t len, u32 off, u32 width)
 {
 	u64 value = 0;

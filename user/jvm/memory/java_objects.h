@@ -35,9 +35,8 @@ u64 java_root(const struct java_objects *o, u64 reference);
 /* The address of a reference read from a field; 0 for null. */
 u64 java_address(const struct java_objects *o, u64 reference);
 
-/* The value that headers of this Klass's objects have, and back. */
+/* The value that headers of this Klass's objects have. */
 u64 java_class_value(const struct java_objects *o, u64 klass);
-u64 java_class_klass(const struct java_objects *o, u64 value);
 
 /*
  * Parts of an object of which the first `len` bytes were read. 0 if the part lies beyond.

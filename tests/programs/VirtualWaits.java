@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+import java.util.concurrent.*;
+import java.util.concurrent.locks.*;
+
+/*
+ * Virtual threads that wait, and count the time themselves: java VirtualWaits KIND THREADS SECONDS.
+ * Every 100 ms it prints a line "NANOTIME A B C": the time of System.nanoTime, and the nanoseconds
+ * waited so far below the methods seventy, twenty and ten, which take 70, 20 and 10 % of the waits.
+ * Threads that still wait are counted up to that moment. KIND: sleep, park, lock, monitor, wait,
+ * condition, semaphore, queue, forever; "direct-" before it starts the threads without an executor.
+ */
+public class VirtualWaits {
+	static volatile boolean stop;
+	static volatile long sink;
+	static final Object MONITOR = new Object();
+	static final ReentrantLock LOCK = new ReentrantLock();
+	static final Semaphore PERMITS = new Semaphore(0);
+	static final BlockingQueue<Object> QUEUE = new ArrayBlockingQueue<>(1);
+	static final Condition CONDITION = LOCK.newCondition();
+
+	/* A thread's waits of each class, in ns, and the begin of the one under way; 0: none. */
+	static class Worker {
+		final long[] waited = new long[3];
+		volatile long since;
+		volatile int of;
+	}
+
+	static Worker[] workers;
+
+	static long waited(int of, long now) {
+		long sum = 0;
+		for (Worker w : workers) {
+			long since = w.since;
+			sum += w.waited[of] + (since != 0 && w.of == of ? now - since : 0);
+		}
+		return sum;
+	}
+
+	static void hold(long ns) {
+		for (long end = System.nanoTime() + ns; System.nanoTime() < end;)
+			sink++;
+	}
+
+	static void waitFor(String kind) throws Exception {
+		switch (kind) {
+		case "sleep": Thread.sleep(3); break;
+		case "park": LockSupport.parkNanos(3_000_000); break;
+		case "lock": LOCK.lock(); try { hold(100_000); } finally { LOCK.unlock(); } break;
+		case "monitor": synchronized (MONITOR) { hold(100_000); } break;
+		case "wait": Object o = new Object(); synchronized (o) { o.wait(3); } break;
+		case "condition": LOCK.lock(); try { CONDITION.awaitNanos(3_000_000); } finally { LOCK.unlock(); } break;
+		case "semaphore": PERMITS.tryAcquire(3, TimeUnit.MILLISECONDS); break;
+		case "forever": LockSupport.park(); break;
+		case "queue": QUEUE.poll(3, TimeUnit.MILLISECONDS); break;
+		default: throw new IllegalArgumentException(kind);
+		}
+	}
+
+	static void timed(Worker w, int of, String kind) throws Exception {
+		w.of = of;
+		w.since = System.nanoTime();
+		try {
+			waitFor(kind);
+		} finally {
+			long since = w.since;
+			w.since = 0;
+			w.waited[of] += System.nanoTime() - since;
+		}
+	}
+
+	static void seventy(Worker w, String kind) throws Exception { timed(w, 0, kind); sink++; }
+	static void twenty(Worker w, String kind) throws Exception { timed(w, 1, kind); sink++; }
+	static void ten(Worker w, String kind) throws Exception { timed(w, 2, kind); sink++; }
+
+	static void deep(int n, int i, Worker w, String kind) throws Exception {
+		if (n > 0) {
+			deep(n - 1, i, w, kind);
+			sink++;
+		} else if (i < 7) {
+			seventy(w, kind);
+		} else if (i < 9) {
+			twenty(w, kind);
+		} else {
+			ten(w, kind);
+		}
+	}
+
+	static void work(int first, String kind) {
+		try {
+			/* At random: otherwise threads of equal pace may all be in the same method. */
+			for (ThreadLocalRandom random = ThreadLocalRandom.current(); !stop;)
+				deep(20, random.nextInt(10), workers[first], kind);
+		} catch (Exception e) {
+			e.printStackTrace();
+		}
+	}
+
+	/* By reflection, because this is compiled for JDK 8. */
+	static ExecutorService executor() throws Exception {
+		Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
+		Class<?> type = Class.forName("java.lang.Thread$Builder$OfVirtual");
+		builder = type.getMethod("name", String.class, long.class).invoke(builder, "worker-", 0L);
+		ThreadFactory factory = (ThreadFactory)type.getMethod("factory").invoke(builder);
+		return (ExecutorService)Executors.class.getMethod("newThreadPerTaskExecutor", ThreadFactory.class)
+			.invoke(null, factory);
+	}
+
+	public static void main(String[] args) throws Exception {
+		boolean isDirect = args[0].startsWith("direct-");
+		String kind = isDirect ? args[0].substring(7) : args[0];
+		int threads = Integer.parseInt(args[1]);
+		long end = System.nanoTime() + Long.parseLong(args[2]) * 1_000_000_000L;
+		workers = new Worker[threads];
+		for (int i = 0; i < threads; i++)
+			workers[i] = new Worker();
+		ExecutorService executor = isDirect ? null : executor();
+		for (int i = 0; i < threads; i++) {
+			int first = i;
+			if (isDirect)
+				Thread.class.getMethod("startVirtualThread", Runnable.class)
+					.invoke(null, (Runnable)() -> work(first, kind));
+			else
+				executor.submit(() -> work(first, kind));
+		}
+		System.out.println("ready");
+		while (System.nanoTime() < end) {
+			Thread.sleep(100);
+			long now = System.nanoTime();
+			System.out.println(now + " " + waited(0, now) + " " + waited(1, now) + " " + waited(2, now));
+		}
+		stop = true;
+		System.exit(0);
+	}
+}

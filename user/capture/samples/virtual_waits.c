@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples of virtual threads that are not mounted on a carrier. */
+#include "capture/samples/virtual_waits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/dict.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "jvm/hotspot/hotspot.h"
+#include "jvm/hotspot/virtual_threads.h"
+#include "proc/mem.h"
+#include "stat.h"
+
+#define LOOK_LEAST_NS (20 * NS_PER_MS) /* from one look at a JVM to the next, in the mean */
+#define LOOK_MOST_NS  (500 * NS_PER_MS)
+#define CPU_SHARE     100  /* looks at a JVM take one part in so many of a CPU */
+#define THREADS       64   /* in one look */
+#define NAMES_MAX     2048 /* names of threads in a JVM; digits of others become "*" */
+#define FRAMES_MAX    1024
+
+/* A JVM that was looked at. */
+struct watched {
+	struct process_id id;
+	u64 looked_ns; /* at first: the turn before it was wanted */
+	u64 turn;      /* the last one in which it was wanted */
+	u64 next_ns;   /* when to look again */
+	u64 cost_ns;   /* of a look, in the mean */
+	u64 nr_looks;
+	struct dict names; /* by hash */
+	bool has_threads;
+};
+
+struct virtual_waits {
+	VEC(struct watched) jvms;
+	u64 turn, turned_ns, before_ns; /* the last turn, and the one before it */
+	struct sample *sample;          /* with room for FRAMES_MAX frames */
+};
+
+/* The turn under way. */
+struct turn {
+	struct virtual_waits *w;
+	struct jvm_registry *jvms;
+	virtual_wanted_fn wants;
+	virtual_sample_fn visit;
+	void *ctx;
+	bool is_last;
+	/* Of the JVM that is being looked at: */
+	struct process *process;
+	struct watched *jvm;
+	u64 time_ns, unloads;
+};
+
+struct virtual_waits *virtual_waits_new(void)
+{
+	struct virtual_waits *w = xcalloc(1, sizeof(*w));
+
+	w->sample = xcalloc(1, sizeof(*w->sample) + FRAMES_MAX * sizeof(struct user_frame));
+	return w;
+}
+
+void virtual_waits_free(struct virtual_waits *w)
+{
+	if (!w)
+		return;
+	vec_each(jvm, &w->jvms)
+		dict_fini(&jvm->names);
+	vec_fini(&w->jvms);
+	free(w->sample);
+	free(w);
+}
+
+int virtual_waits_due_ms(const struct virtual_waits *w, int most_ms)
+{
+	u64 now = time_mono_ns(), due_ns = now + (u64)most_ms * NS_PER_MS;
+
+	vec_each(jvm, &w->jvms)
+		if (jvm->has_threads && jvm->next_ns < due_ns)
+			due_ns = jvm->next_ns > now ? jvm->next_ns : now;
+	int due_ms = (int)((due_ns - now) / NS_PER_MS);
+	return due_ms ?: 1;
+}
+
+static struct watched *watched_of(struct virtual_waits *w, struct process_id id)
+{
+	vec_each(jvm, &w->jvms)
+		if (process_id_same(jvm->id, id))
+			return jvm;
+	vec_push(&w->jvms, (struct watched){ .id = id, .looked_ns = w->before_ns });
+	return &w->jvms.at[w->jvms.nr - 1];
+}
+
+/* Names with numbers may be as many as threads: from a number on, all share one. */
+static void add_name(struct watched *jvm, const struct virtual_thread *t, char *out, size_t size)
+{
+	if (*t->name)
+		snprintf(out, size, "%s", t->name);
+	else
+		snprintf(out, size, "VirtualThread-%llu", (unsigned long long)t->id);
+	u64 hash = hash_keyed(out, strlen(out));
+	if (dict_find(&jvm->names, hash))
+		return;
+	if (jvm->names.nr < NAMES_MAX) {
+		*dict_add(&jvm->names, hash) = 1;
+		return;
+	}
+	char *to = out;
+	for (const char *from = out; *from; from++) {
+		bool is_digit = *from >= '0' && *from <= '9';
+		if (!is_digit)
+			*to++ = *from;
+		else if (to == out || to[-1] != '*')
+			*to++ = '*';
+	}
+	*to = '\0';
+}
+
+static enum thread_state state_of(enum virtual_state state)
+{
+	return state == VIRTUAL_RUNNABLE || state == VIRTUAL_UNBLOCKED ? STATE_RUNNABLE
+								       : STATE_SLEEPING;
+}
+
+static void take_thread(const struct virtual_thread *t, void *ctx)
+{
+	const struct turn *turn = ctx;
+	struct sample *s = turn->w->sample;
+	u32 nr = t->nr_frames < FRAMES_MAX ? t->nr_frames : FRAMES_MAX;
+	char name[VIRTUAL_NAME_MAX + 32];
+
+	add_name(turn->jvm, t, name, sizeof(name));
+	bool is_own_name = !strchr(name, '*');
+	*s = (struct sample){ .kind = RECORD_VIRTUAL,
+			      .stop = t->is_complete ? STAT_ROOT : STAT_FROZEN,
+			      .task = { (u32)turn->process->id.pid,
+					VIRTUAL_TID + (is_own_name ? (u32)t->id : 0),
+					turn->process->id.start_ns },
+			      .time_ns = turn->time_ns,
+			      .state = state_of(t->state),
+			      .cpu = t->state,
+			      .nr_user = (u16)nr,
+			      .unloads = turn->unloads };
+	memcpy(s->comm, turn->process->comm, sizeof(s->comm) - 1);
+	memcpy(s + 1, t->frames, nr * sizeof(t->frames[0]));
+	const struct virtual_sample out = { s, name, t->share, turn->jvm->looked_ns,
+					    turn->time_ns };
+	turn->visit(turn->process, &out, turn->ctx);
+}
+
+/*
+ * When to look again, from what the looks cost. At random, because programs may also do their work
+ * every so many milliseconds.
+ */
+static void plan(struct watched *jvm, u64 cost_ns, u64 now_ns)
+{
+	jvm->cost_ns = jvm->cost_ns ? jvm->cost_ns - jvm->cost_ns / 4 + cost_ns / 4 : cost_ns;
+	u64 interval_ns = jvm->cost_ns * CPU_SHARE;
+	interval_ns = interval_ns < LOOK_LEAST_NS  ? LOOK_LEAST_NS
+		      : interval_ns > LOOK_MOST_NS ? LOOK_MOST_NS
+						   : interval_ns;
+	jvm->next_ns = now_ns + interval_ns / 2 + (u64)(drand48() * (double)interval_ns);
+}
+
+static void look(struct turn *turn, struct hotspot *h, struct virtual_threads *v)
+{
+	struct watched *jvm = turn->jvm;
+	struct virtual_counts counts;
+	u64 worked_ns = time_worked_ns() + mem_readers_worked_ns();
+
+	turn->time_ns = time_mono_ns();
+	turn->unloads = hotspot_unloads(h);
+	int err = virtual_threads_look(v, h, THREADS, take_thread, turn, &counts);
+	u64 cost_ns = time_worked_ns() + mem_readers_worked_ns() - worked_ns;
+	jvm->has_threads = !err && counts.nr_read;
+	/* The first look also reads code and names, which are kept. */
+	plan(jvm, jvm->nr_looks++ ? cost_ns : 0, turn->time_ns);
+	if (err)
+		return;
+	log_debug(
+		"JVM %d: looked at %llu virtual threads in %.2f ms, %llu changed, next in %.0f ms",
+		(int)jvm->id.pid, (unsigned long long)counts.nr_read, (double)cost_ns / NS_PER_MS,
+		(unsigned long long)counts.nr_changed,
+		(double)(jvm->next_ns - turn->time_ns) / NS_PER_MS);
+	jvm->looked_ns = turn->time_ns;
+}
+
+static void look_at_process(struct process *p, void *ctx)
+{
+	struct turn *turn = ctx;
+
+	if (!p->is_jvm || p->exit_ns || !process_is_whole_jvm(p))
+		return;
+	struct hotspot *h = jvm_registry_find(turn->jvms, p->id);
+	struct virtual_threads *v = jvm_registry_virtual(turn->jvms, p->id);
+	if (!h || !v || !turn->wants(p, turn->ctx))
+		return;
+	turn->process = p;
+	turn->jvm = watched_of(turn->w, p->id);
+	turn->jvm->turn = turn->w->turn;
+	if (turn->is_last || turn->w->turned_ns >= turn->jvm->next_ns)
+		look(turn, h, v);
+}
+
+static void forget_others(struct virtual_waits *w)
+{
+	size_t kept = 0;
+
+	vec_each(jvm, &w->jvms) {
+		if (jvm->turn == w->turn)
+			w->jvms.at[kept++] = *jvm;
+		else
+			dict_fini(&jvm->names);
+	}
+	w->jvms.nr = kept;
+}
+
+void virtual_waits_turn(struct virtual_waits *w, struct processes *all, struct jvm_registry *jvms,
+			bool is_last, virtual_wanted_fn wants, virtual_sample_fn take, void *ctx)
+{
+	struct turn turn = {
+		.w = w, .jvms = jvms, .wants = wants, .visit = take, .ctx = ctx, .is_last = is_last
+	};
+	u64 now = time_mono_ns();
+
+	w->before_ns = w->turned_ns;
+	w->turned_ns = now;
+	w->turn++;
+	processes_each(all, look_at_process, &turn);
+	forget_others(w);
+}
