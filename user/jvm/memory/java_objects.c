@@ -18,6 +18,7 @@
 #define HAS_INITIALIZER   0x01 /* flags of a field after which one more number follows (JDK 21+) */
 #define HAS_GENERIC       0x04
 #define HAS_CONTENDED     0x10
+#define VALUE_CLASS_FLAGS 3
 #define COMPACT_CLASS_BIT 42 /* of the mark word (JDK 24+) */
 #define ZGC_REMAPPED_BIT  12 /* the lowest of four bits, one of which is set (x86-64) */
 
@@ -55,12 +56,17 @@ static int read_array(const struct vm_memory *j, u64 klass, struct field_infos *
 	return err;
 }
 
-/* JDK 21 and later: UNSIGNED5 numbers, two for all and at least five per field. */
-static int parse_stream(const u8 *data, size_t len, struct field_infos *out)
+/*
+ * JDK 21 and later: UNSIGNED5 numbers, two for all and at least five per field. Value classes
+ * (JDK 28) put flags below the others: `shift` is their number. -ENOENT if the numbers do not end
+ * where the stream does.
+ */
+static int parse_stream(const u8 *data, size_t len, u32 shift, struct field_infos *out)
 {
 	u32 nr_java, nr_injected, flags, skipped;
 	size_t at = 0;
 
+	out->nr = 0;
 	if (!unsigned5_read(data, len, &at, true, &nr_java) ||
 	    !unsigned5_read(data, len, &at, true, &nr_injected) || nr_java > FIELDS_MAX ||
 	    nr_injected > FIELDS_MAX)
@@ -72,14 +78,14 @@ static int parse_stream(const u8 *data, size_t len, struct field_infos *out)
 		    !unsigned5_read(data, len, &at, true, &f.offset) ||
 		    !unsigned5_read(data, len, &at, true, &skipped) || /* access */
 		    !unsigned5_read(data, len, &at, true, &flags))
-			return f.is_injected ? 0 : -ENOENT;
+			return -ENOENT;
 		vec_push(out, f);
-		for (u32 bits = flags & (HAS_INITIALIZER | HAS_GENERIC | HAS_CONTENDED); bits;
-		     bits &= bits - 1)
+		u32 bits = flags >> shift & (HAS_INITIALIZER | HAS_GENERIC | HAS_CONTENDED);
+		for (; bits; bits &= bits - 1)
 			if (!unsigned5_read(data, len, &at, true, &skipped))
 				return -ENOENT;
 	}
-	return 0;
+	return at >= len || !data[at] ? 0 : -ENOENT;
 }
 
 static int read_stream(const struct vm_memory *j, u64 klass, struct field_infos *out)
@@ -95,7 +101,9 @@ static int read_stream(const struct vm_memory *j, u64 klass, struct field_infos 
 	if (len < 0 || len > STREAM_MAX)
 		return -ENOENT;
 	err = mem_read(j->mem, array + 4, data, (size_t)len);
-	return err ? err : parse_stream(data, (size_t)len, out);
+	if (err || !parse_stream(data, (size_t)len, 0, out))
+		return err;
+	return parse_stream(data, (size_t)len, VALUE_CLASS_FLAGS, out);
 }
 
 /* A field whose name cannot be read is left out. */
