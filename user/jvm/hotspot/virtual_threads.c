@@ -98,20 +98,24 @@ enum field {
 	NR_FIELDS,
 };
 
-static const struct {
+struct field_name {
 	enum class class;
 	const char *name;
-} field_names[NR_FIELDS] = {
+};
+
+static const struct field_name field_names[NR_FIELDS] = {
 #define X(slot, class, name) [F_##slot] = { class, name },
 	FIELDS(X)
 #undef X
 };
 
 /* The constants of VirtualThread, by name: their numbers differ between JDKs. */
-static const struct {
+struct state_name {
 	const char *name;
 	enum virtual_state state;
-} state_names[] = {
+};
+
+static const struct state_name state_names[] = {
 	{ "STARTED", VIRTUAL_RUNNABLE },    { "RUNNABLE", VIRTUAL_RUNNABLE },
 	{ "UNPARKED", VIRTUAL_RUNNABLE },   { "YIELDED", VIRTUAL_RUNNABLE },
 	{ "UNBLOCKED", VIRTUAL_UNBLOCKED }, { "RUNNING", VIRTUAL_MOUNTED },
