@@ -11,8 +11,7 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "jvm/hotspot/hotspot_private.h"
-#include "jvm/memory/boot_classes.h"
-#include "jvm/memory/java_sets.h"
+#include "jvm/memory/java_objects.h"
 
 #define JDK_WITH_VTHREADS 21
 #define SEARCH_NS         (200 * NS_PER_MS) /* for classes that are missing */

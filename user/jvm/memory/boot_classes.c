@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Classes of the JDK by name. */
-#include "jvm/memory/boot_classes.h"
+/* Classes of the JDK by name. Part of jvm/memory/java_objects.h. */
+#include "jvm/memory/java_objects.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The elements of Sets that ConcurrentHashMap.newKeySet made. */
-#include "jvm/memory/java_sets.h"
+/* The elements of Sets that ConcurrentHashMap.newKeySet made. Part of jvm/memory/java_objects.h. */
+#include "jvm/memory/java_objects.h"
 
 #include <string.h>
 
