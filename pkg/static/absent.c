@@ -7,17 +7,10 @@
 #include <stdlib.h>
 
 struct link_options;
-struct post_options;
 
 int bus_run(int sock, const struct link_options *o);
-int post_run(int sock, const struct post_options *o);
 
 int bus_run(int sock, const struct link_options *o)
-{
-	return 1;
-}
-
-int post_run(int sock, const struct post_options *o)
 {
 	return 1;
 }
@@ -37,16 +30,11 @@ void *(*gnutls_malloc)(size_t) = malloc;
 		return -1; \
 	}
 
-/* The commands that ask nodes end before they call these. */
-FAILS(fetcher_start)
-FAILS(fetcher_fd)
-FAILS(fetcher_add)
-HARMLESS(fetcher_free)
-HARMLESS(fetcher_step)
+/* What asks servers and nodes ends before it calls these. */
+FAILS(http_client_run)
 FAILS(bus_pack)
 HARMLESS(bus_unpack)
 HARMLESS(bus_url_shown)
-FAILS(debuginfod_client_run)
 
 /* Of elf_getdata_rawchunk, which neither libbpf nor sysflame calls, and which fails then. */
 HARMLESS(eu_search_tree_init)

@@ -2,6 +2,8 @@
 /* How this program was linked: `make static` compiles this file again. */
 #include "base/build.h"
 
+#include <nss.h>
+
 bool build_is_static(void)
 {
 #ifdef SYSFLAME_STATIC
@@ -9,4 +11,13 @@ bool build_is_static(void)
 #else
 	return false;
 #endif
+}
+
+void build_limit_nss(void)
+{
+	if (!build_is_static())
+		return;
+	__nss_configure_lookup("passwd", "files");
+	__nss_configure_lookup("group", "files");
+	__nss_configure_lookup("hosts", "files dns");
 }

@@ -6,3 +6,9 @@
 
 /* Whether it is the one static binary, without TLS and NATS (`make static`). */
 bool build_is_static(void);
+
+/*
+ * For the begin of main: users, groups and hosts come from files and DNS only, if the program is
+ * static. Modules of NSS such as libnss_systemd.so end a static program by SIGSEGV (glibc 2.36).
+ */
+void build_limit_nss(void);

@@ -55,6 +55,7 @@ int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "--help";
 
+	build_limit_nss();
 	/* Symbol tables are short-lived: return large blocks to the system at once. */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	/* A closed pipe (output_finish) and a file above the limit are write errors, not signals.

@@ -3,6 +3,7 @@
 #include "capture/programs/kernel_types.h"
 
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -22,8 +23,12 @@ static struct btf *cached;
 
 const struct btf *kernel_types(void)
 {
-	if (!cached)
-		cached = btf__load_vmlinux_btf();
+	if (cached)
+		return cached;
+	/* Whoever needs them says in a sentence that they are missing. */
+	libbpf_print_fn_t print = libbpf_set_print(NULL);
+	cached = btf__load_vmlinux_btf();
+	libbpf_set_print(print);
 	return cached;
 }
 
