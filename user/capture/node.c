@@ -27,7 +27,7 @@
 #include "jvm/process/process_names.h"
 #include "proc/mem.h"
 
-#define TICK_MS           100
+#define TICK_MS           200
 #define TICK_ATTACHING_MS 50 /* while agents attach to JVMs */
 #define TICK_UNLOADING_MS 10
 #define TICK_STEPS_MS     5   /* while a recording begins or ends */

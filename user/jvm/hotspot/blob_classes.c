@@ -17,7 +17,7 @@
 #define NAME_PAGES     16
 #define BLOB_NAMES_MAX 1024 /* JDK 8..28 have at most 110; a limit for hostile heaps */
 #define WALK_FIRST_NS  (20 * NS_PER_MS)
-#define WALK_LAST_NS   (2 * NS_PER_SEC)
+#define WALK_LAST_NS   (8 * NS_PER_SEC)
 #define SETTLED_NS     (30 * NS_PER_SEC) /* the same if nothing is missing */
 /*
  * A walk is interrupted after this much work and continues when the next one is due; its pauses

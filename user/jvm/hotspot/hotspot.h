@@ -26,7 +26,7 @@ void hotspot_free(struct hotspot *h);
 /*
  * Looks for data that was missing: code heaps, name pointers, continuation stubs. Returns 1 if
  * hotspot_layout has changed, 0 if not, or -ESRCH. Call it every 20 ms: it does less and less work,
- * down to one search in two seconds, and one look in 30 s once nothing is missing.
+ * down to one search in eight seconds, and one look in 30 s once nothing is missing.
  */
 int hotspot_refresh(struct hotspot *h);
 

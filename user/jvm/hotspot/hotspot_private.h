@@ -109,7 +109,7 @@ const char *hotspot_collector(const struct hotspot *h);
 
 /*
  * Learns missing facts from a walk of the code heaps (blob_classes.c). Returns 0 or -ESRCH. Walks
- * become rarer, down to one in two seconds, and one look in 30 s once nothing is missing. A walk
+ * become rarer, down to one in eight seconds, and one look in 30 s once nothing is missing. A walk
  * that takes too long is split into parts, down to one part in ten seconds.
  */
 bool hotspot_is_walk_due(const struct hotspot *h);

@@ -67,7 +67,6 @@ struct known {
 	char *name;       /* NULL while its first name is in doubt, and if it is absent */
 	char comm[16];    /* at the time of the read; "" for a name from an agent */
 	u64 absent_ns;    /* pause after a read that did not find the thread; 0: it was found */
-	u64 retry_ns;     /* when another read may find it */
 	char doubted[16]; /* the comm with which a different name was found */
 	u64 doubted_ns;   /* start of the doubt; 0: none */
 	bool is_named;    /* the JVM has also named it in the kernel: name and comm match */
@@ -200,7 +199,7 @@ static void keep(struct thread_names *all, pid_t tid, char *clean, const char *c
 	struct known *k = add(all, tid);
 	bool is_named = is_comm_of(clean, comm);
 
-	k->absent_ns = k->retry_ns = 0;
+	k->absent_ns = 0;
 	if (!is_named && may_be_between(all, k, comm) && is_doubtful(k, comm)) {
 		free(clean);
 		all->is_changed = true;
@@ -475,21 +474,21 @@ static bool is_due(const struct thread_names *all, const struct known *k, const 
 		return false;
 	if (!k || strcmp(k->comm, comm) != 0 || now > all->read_ns + all->old_ns)
 		return true;
-	return k->absent_ns && now >= k->retry_ns;
+	return k->absent_ns && now >= all->read_ns + k->absent_ns;
 }
 
 /*
  * A thread of the collector is in no list, a new Java thread soon is: it is looked for again after
- * growing pauses.
+ * growing pauses. A pause begins with the last read, whichever thread it was for: each read lists
+ * all threads, so that twenty threads of the collector cost as many reads as one.
  */
-static struct known *note_absent(struct thread_names *all, pid_t tid, const char *comm, u64 now)
+static struct known *note_absent(struct thread_names *all, pid_t tid, const char *comm)
 {
 	struct known *k = add(all, tid);
 	bool is_first = !k->absent_ns || strcmp(k->comm, comm) != 0;
 	k->absent_ns = is_first ? ABSENT_NS : 2 * k->absent_ns;
 	if (k->absent_ns > OLD_MOST_NS)
 		k->absent_ns = OLD_MOST_NS;
-	k->retry_ns = now + k->absent_ns;
 	copy_text(k->comm, sizeof(k->comm), comm);
 	return k;
 }
@@ -504,7 +503,7 @@ const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t 
 		read_again(all, h, now);
 		k = find(all, tid);
 		if (!k || k->absent_ns)
-			k = note_absent(all, tid, comm, now);
+			k = note_absent(all, tid, comm);
 	}
 	/* Another comm means another name, of this thread or of one that had its tid before. */
 	return k && !strcmp(k->comm, comm) ? k->name : NULL;
