@@ -46,6 +46,21 @@ struct hotspot_code {
 };
 
 /*
+ * StackChunks, which hold frames of virtual threads on the heap. Offsets in bytes; sp, end, size
+ * and arguments are numbers of words, 4 bytes wide.
+ */
+struct hotspot_chunk {
+	__u64 narrow_base; /* of references of 4 bytes */
+	__u16 tail;        /* Continuation.tail: a reference */
+	__u16 parent, size, sp;
+	__u16 end;       /* StackChunk.bottom; or HOTSPOT_NO_FIELD, then size - arguments */
+	__u16 arguments; /* StackChunk.argsize (JDK 21) */
+	__u16 stack;     /* the first word */
+	__u8 narrow_shift;
+	__u8 reference_bytes; /* 4 or 8; 0: they cannot be walked */
+};
+
+/*
  * One JVM's layout. Offsets are in bytes and HOTSPOT_NO_FIELD if missing; addresses are 0 if
  * unknown. Fields are 4 bytes wide unless stated otherwise. A JVM that is still starting has no
  * heaps yet.
@@ -103,5 +118,6 @@ struct hotspot_layout {
 	 */
 	__u16 tls_module, tls_offset;
 
+	struct hotspot_chunk chunk;
 	__u8 kind_class[HOTSPOT_KINDS]; /* enum hotspot_class by CodeBlobKind */
 };

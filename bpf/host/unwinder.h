@@ -9,6 +9,7 @@
 #include "../node/tables.bpf.c"
 #include "../ring.bpf.c"
 #include "../unwind/blob.bpf.c"
+#include "../unwind/chunk.bpf.c"
 #include "../unwind/continuation.bpf.c"
 #include "../unwind/hotspot.bpf.c"
 #include "../unwind/interpreter.bpf.c"

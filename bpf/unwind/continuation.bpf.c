@@ -84,6 +84,9 @@ int walk_continuation(struct walk *w)
 	if (w->is_leaf && walk_is_popped(w, jvm))
 		return go_on_at(w, jvm, w->regs.sp);
 	u64 entry = find_entry(w, jvm);
+	/* thaw lets a thread have its monitor, and then moves frames. The hook runs in between. */
+	if (entry && w->is_hook && walk_enter_chunks(w, entry))
+		return 0;
 	return entry ? go_on_at(w, jvm, entry) : STAT_CONTINUATION;
 }
 
@@ -103,6 +106,8 @@ int walk_barrier(struct walk *w)
 	u64 entry = jvm->tls_module ? find_entry(w, jvm) : w->regs.sp;
 	if (!entry || entry - w->regs.sp > ARGUMENT_BYTES)
 		return STAT_CONTINUATION;
+	if (walk_enter_chunks(w, entry))
+		return 0;
 	go_on_at(w, jvm, entry);
 	w->rule = rule;
 	return 0;

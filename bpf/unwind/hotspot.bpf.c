@@ -506,6 +506,13 @@ static __always_inline void set_frame(struct walk *w)
 			(b->compile_id & USER_FRAME_ID_MASK) << USER_FRAME_ID_SHIFT | offset;
 }
 
+int walk_set_frame(struct walk *w)
+{
+	if (w)
+		set_frame(w);
+	return 0;
+}
+
 /* Whether the code moves frames. Its first and last instructions leave a plain frame. */
 static __always_inline bool moves_frames(struct walk *w, const struct hotspot_layout *jvm)
 {
@@ -527,6 +534,8 @@ static __always_inline int step(struct walk *w, const struct hotspot_layout *jvm
 	if (stop)
 		return stop;
 	set_frame(w);
+	if (w->blob.addr == jvm->do_yield)
+		w->yields = 1;
 	if (w->is_leaf)
 		read_code(w);
 
@@ -545,6 +554,8 @@ int walk_hotspot(struct walk *w)
 
 	if (!jvm)
 		return STAT_NO_JVM;
+	if (!w->top_pc && !w->is_leaf)
+		w->top_pc = w->regs.pc;
 	int stop = step(w, jvm);
 	return !stop && jvm->barrier && w->regs.pc == jvm->barrier ? walk_barrier(w) : stop;
 }

@@ -108,7 +108,7 @@ static __always_inline bool is_end(const struct walk *w)
 /* Whether the caller's sp is as it must be above a frame with `sp`. */
 static __always_inline bool has_moved_on(const struct walk *w, u64 sp)
 {
-	if (w->rule == RULE_ROW_SWITCH)
+	if (w->rule == RULE_ROW_SWITCH || w->rule == RULE_CHUNK)
 		return true;
 	if (w->regs.sp == sp) /* a leaf may have its return address in a register */
 		return w->is_leaf || w->rule == RULE_CONTINUATION;
@@ -130,7 +130,7 @@ int unwind_step(struct scratch *s)
 
 	if (is_end(w))
 		return root(w);
-	int stop = find_caller(w);
+	int stop = w->chunk_end ? walk_chunk(w) : find_caller(w);
 
 	/*
 	 * A wrong frame is worse than a missing one: drop a pc in no mapping, except for the leaf.
@@ -159,6 +159,14 @@ int unwind_step(struct scratch *s)
 	return 0;
 }
 
+/* Whether the agent's hook reports a wait: the class of its object is then the first frame. */
+static __always_inline bool is_hook(const struct scratch *s)
+{
+	u64 info = s->words[(s->sample.nr_kernel & (ABI_KERNEL_FRAMES | 1)) + 1];
+
+	return s->sample.nr_user && info >> USER_FRAME_KIND_SHIFT == USER_FRAME_CLASS;
+}
+
 __hidden u32 unwind_walk(struct scratch *s)
 {
 	struct walk *w = &s->walk;
@@ -167,6 +175,10 @@ __hidden u32 unwind_walk(struct scratch *s)
 	w->callee_kind = USER_FRAME_NATIVE;
 	w->marker = 0;
 	w->is_frozen = 0;
+	w->yields = 0;
+	w->is_hook = is_hook(s);
+	w->top_pc = 0;
+	w->chunk_end = 0;
 	w->range.start = w->range.end = 0;
 	w->blob.code_start = w->blob.code_end = 0;
 	w->window_words = 0;

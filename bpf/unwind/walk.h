@@ -42,6 +42,8 @@
 	X(RA_IN_RDX, "ExceptionBlob: return address in rdx")                       \
 	X(RA_IN_RCX, "C1's exception stub: handler in rcx")                        \
 	X(CONTINUATION, "moves a virtual thread's frames: its continuation entry") \
+	X(CHUNK, "from the stack to a chunk on the heap, or back")                 \
+	X(CHUNK_FRAME, "frame size or link, in a chunk on the heap")               \
 	X(LAST_JAVA_FRAME, "no rule: goes on at the thread's last Java frame")
 
 enum rule {
@@ -121,6 +123,12 @@ struct walk {
 	u32 marker;      /* kind of the marker for missing callers of this frame; 0: none */
 	u32 nr_returns;
 	u32 is_frozen; /* a marker USER_FRAME_FROZEN is in the stack */
+	u32 yields;    /* doYield is in the stack */
+	u32 is_hook;   /* the agent reports a wait of this thread */
+	u64 top_pc;    /* of the first frame in the code heap whose callee is native; 0: none */
+	u64 chunk;     /* StackChunk in which the walk is .. */
+	u64 chunk_end; /* .. and the bottom of its stack; 0: the walk is on the stack */
+	u64 entry;     /* ContinuationEntry at which it goes on then */
 	struct replaced_return returns[WALK_RETURNS]; /* innermost first */
 	struct user_frame frame;                      /* the current frame */
 	struct unwind_proc proc;
@@ -154,6 +162,14 @@ int walk_recall_blob(struct walk *w, u64 addr);
  * continuation.
  */
 int walk_continuation(struct walk *w);
+
+/* One frame of a chunk (chunk.bpf.c), and the way into the chunks. */
+int walk_chunk(struct walk *w);
+int walk_enter_chunks(struct walk *w, u64 entry);
+int walk_next_chunk(struct walk *w, u64 chunk);
+
+/* Sets w->frame by w->blob, for the pc in w->frame.addr. */
+int walk_set_frame(struct walk *w);
 
 /* The same from the return barrier, where regs.pc is. */
 int walk_barrier(struct walk *w);

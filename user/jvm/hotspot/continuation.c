@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds a JVM's code for virtual threads in its code heaps. Part of jvm/hotspot/hotspot_private.h.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "jvm/hotspot/hotspot_private.h"
+#include "jvm/memory/java_objects.h"
 
 #define JDK_WITH_VTHREADS 19
 #define CODE_BYTES_MAX    65536
 #define CALL_REL32        0xe8
 #define PUSH_RAX          0x50
-#define POPPED_BYTES_MAX  80 /* size of the code between these instructions; JDK 21 has 43 */
+#define VM_CLASSES        192 /* from Thread on; StackChunk follows within 60 (JDK 21 to 28) */
+#define POPPED_BYTES_MAX  80  /* size of the code between these instructions; JDK 21 has 43 */
 
 /* The code of a blob, NULL if it cannot be read. */
 static u8 *read_code(const struct hotspot *h, const struct blob *b, size_t *len)
@@ -146,8 +149,91 @@ bool hotspot_knows_continuations(const struct hotspot *h)
 	return h->jvm.jdk < JDK_WITH_VTHREADS || (h->enter_special && h->do_yield);
 }
 
+/*
+ * The Klass of a class that the VM has a pointer to, beside that of Thread: vmClasses::_klasses is
+ * an array, of which only some elements are exported.
+ */
+static u64 find_vm_class(const struct vm_memory *j, const char *name)
+{
+	u64 klasses[VM_CLASSES], symbols[VM_CLASSES];
+	u64 at = vm_static(j, THREAD_CLASS);
+
+	if (!at || mem_read(j->mem, at, klasses, sizeof(klasses)))
+		return 0;
+	for (u32 i = 0; i < VM_CLASSES; i++)
+		klasses[i] = klasses[i] & 7 ? 0 : klasses[i];
+	u64 names[VM_CLASSES];
+	for (u32 i = 0; i < VM_CLASSES; i++)
+		names[i] = klasses[i] ? klasses[i] + j->build.fields[KLASS_NAME].at : 0;
+	if (java_read_each(j->mem, names, VM_CLASSES, symbols, sizeof(symbols[0])))
+		return 0;
+	for (u32 i = 0; i < VM_CLASSES; i++) {
+		auto_free char *text = NULL;
+		size_t len;
+		if (symbols[i] && !method_symbol(j, symbols[i], &text, &len) &&
+		    len == strlen(name) && !memcmp(text, name, len))
+			return klasses[i];
+	}
+	return 0;
+}
+
+static u16 field_at(const struct java_fields *fields, const char *name)
+{
+	u32 at = HOTSPOT_NO_FIELD;
+
+	java_field_find(fields, name, &at);
+	return (u16)at;
+}
+
+/*
+ * The layout of StackChunks. Collectors that move objects while threads run leave copies behind: a
+ * thread that runs would be walked in one that is out of date.
+ */
+static int read_chunk_layout(const struct vm_memory *j, struct hotspot_chunk *out)
+{
+	struct java_fields cont = { 0 }, chunk = { 0 };
+	struct java_objects o;
+	u64 klass = find_vm_class(j, "jdk/internal/vm/StackChunk"), layout = 0;
+	int err = klass ? java_objects_find(j, &o) : -ENOENT;
+
+	err = err ?: java_fields_read(j, klass, &chunk);
+	err = err ?: vm_read(j, klass, KLASS_LAYOUT, &layout);
+	err = err ?: java_fields_read(j, find_vm_class(j, "jdk/internal/vm/Continuation"), &cont);
+	if (!err)
+		*out = (struct hotspot_chunk){ .narrow_base = o.narrow_base,
+					       .narrow_shift = (u8)o.narrow_shift,
+					       .reference_bytes = (u8)o.reference_bytes,
+					       .tail = field_at(&cont, "tail"),
+					       .parent = field_at(&chunk, "parent"),
+					       .size = field_at(&chunk, "size"),
+					       .sp = field_at(&chunk, "sp"),
+					       .end = field_at(&chunk, "bottom"),
+					       .arguments = field_at(&chunk, "argsize"),
+					       .stack = (u16)(layout & ~7u) };
+	bool is_known = !err && out->tail != HOTSPOT_NO_FIELD && out->parent != HOTSPOT_NO_FIELD &&
+			out->size != HOTSPOT_NO_FIELD && out->sp != HOTSPOT_NO_FIELD &&
+			(out->end != HOTSPOT_NO_FIELD || out->arguments != HOTSPOT_NO_FIELD);
+	if (!is_known)
+		*out = (struct hotspot_chunk){ 0 };
+	java_fields_fini(&cont);
+	java_fields_fini(&chunk);
+	return err;
+}
+
+static void learn_chunks(struct hotspot *h)
+{
+	bool moves = false, z = false;
+
+	if (h->has_asked_chunks || !h->barrier)
+		return;
+	hotspot_flag(h, "UseShenandoahGC", &moves);
+	hotspot_flag(h, "UseZGC", &z);
+	h->has_asked_chunks = moves || z || !read_chunk_layout(&h->jvm, &h->chunk);
+}
+
 void hotspot_learn_continuations(struct hotspot *h)
 {
+	learn_chunks(h);
 	if (h->enter_special && h->cont_stubs_start && !h->enter_special_return)
 		find_enter_special_return(h);
 	if (h->do_yield && h->cont_entry && !h->popped[1].end)

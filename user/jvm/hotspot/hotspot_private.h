@@ -62,6 +62,8 @@ struct hotspot {
 	u64 name_nmethod, name_native, name_vtable, name_adapter, name_mh_adapter, name_signature;
 	u64 cont_stubs_start, cont_stubs_end, barrier, enter_special_return;
 	u64 enter_special, do_yield;
+	struct hotspot_chunk chunk;
+	bool has_asked_chunks; /* for the layout of StackChunks */
 	u32 cont_entry; /* offset in JavaThread, 0 if unknown */
 	struct hotspot_code popped[HOTSPOT_POPPED];
 	u16 tls_module, tls_offset; /* of the thread's JavaThread *; module 0 if unknown */

@@ -134,6 +134,7 @@ void hotspot_layout(const struct hotspot *h, struct hotspot_layout *out)
 	out->cont_stubs_end = h->cont_stubs_end;
 	out->enter_special = h->enter_special;
 	out->do_yield = h->do_yield;
+	out->chunk = h->chunk;
 	memcpy(out->popped, h->popped, sizeof(out->popped));
 	memcpy(out->heaps, h->heaps.at, h->heaps.nr * sizeof(out->heaps[0]));
 	out->nr_heaps = (u16)h->heaps.nr;
