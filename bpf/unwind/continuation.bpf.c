@@ -29,6 +29,10 @@
 #define STACK_BYTES_MAX (1ULL << 30)
 #define ARGUMENT_BYTES  4096 /* between a continuation's bottom frame and its entry: 255 words */
 
+struct java_anchor { /* JavaFrameAnchor */
+	u64 sp, pc, fp;
+};
+
 /* Thread::current() of libjvm; 0 if unknown. */
 static __always_inline u64 current_java_thread(const struct walk *w,
 					       const struct hotspot_layout *jvm)
@@ -67,6 +71,31 @@ static __always_inline int go_on_at(struct walk *w, const struct hotspot_layout 
 }
 
 /*
+ * When thaw has put the frames back of a thread that had waited for a monitor, it notes the last
+ * one in the anchor and reports that the thread has the monitor (jvmti_mount_end of
+ * runtime/continuationFreezeThaw.cpp, JDK 24). Otherwise thaw has no anchor.
+ */
+static __always_inline bool go_on_at_anchor(struct walk *w, const struct hotspot_layout *jvm,
+					    u64 entry)
+{
+	struct java_anchor last;
+	u64 thread = jvm->anchor != HOTSPOT_NO_FIELD ? current_java_thread(w, jvm) : 0;
+
+	if (!thread || walk_read(&last, sizeof(last), thread + jvm->anchor) || last.sp & 7 ||
+	    last.sp <= w->regs.sp || last.sp >= entry)
+		return false;
+	if (!last.pc && walk_read(&last.pc, 8, last.sp - 8))
+		return false;
+	if (!walk_is_code(jvm, last.pc))
+		return false;
+	w->rule = RULE_LAST_JAVA_FRAME;
+	w->regs.pc = last.pc;
+	w->regs.sp = last.sp;
+	w->regs.fp = last.fp;
+	return true;
+}
+
+/*
  * The stubs that move frames between stack and heap have frames of variable size. Their fp may
  * belong to the thread that ran the continuation before.
  */
@@ -84,8 +113,7 @@ int walk_continuation(struct walk *w)
 	if (w->is_leaf && walk_is_popped(w, jvm))
 		return go_on_at(w, jvm, w->regs.sp);
 	u64 entry = find_entry(w, jvm);
-	/* thaw lets a thread have its monitor, and then moves frames. The hook runs in between. */
-	if (entry && w->is_hook && walk_enter_chunks(w, entry))
+	if (entry && go_on_at_anchor(w, jvm, entry))
 		return 0;
 	return entry ? go_on_at(w, jvm, entry) : STAT_CONTINUATION;
 }
@@ -120,9 +148,7 @@ int walk_barrier(struct walk *w)
  */
 int walk_last_java_frame(struct walk *w)
 {
-	struct {
-		u64 sp, pc, fp;
-	} last;
+	struct java_anchor last;
 
 	if (!w)
 		return 0;

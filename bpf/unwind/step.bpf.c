@@ -159,14 +159,6 @@ int unwind_step(struct scratch *s)
 	return 0;
 }
 
-/* Whether the agent's hook reports a wait: the class of its object is then the first frame. */
-static __always_inline bool is_hook(const struct scratch *s)
-{
-	u64 info = s->words[(s->sample.nr_kernel & (ABI_KERNEL_FRAMES | 1)) + 1];
-
-	return s->sample.nr_user && info >> USER_FRAME_KIND_SHIFT == USER_FRAME_CLASS;
-}
-
 __hidden u32 unwind_walk(struct scratch *s)
 {
 	struct walk *w = &s->walk;
@@ -176,7 +168,6 @@ __hidden u32 unwind_walk(struct scratch *s)
 	w->marker = 0;
 	w->is_frozen = 0;
 	w->yields = 0;
-	w->is_hook = is_hook(s);
 	w->top_pc = 0;
 	w->chunk_end = 0;
 	w->range.start = w->range.end = 0;

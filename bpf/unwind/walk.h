@@ -124,7 +124,6 @@ struct walk {
 	u32 nr_returns;
 	u32 is_frozen; /* a marker USER_FRAME_FROZEN is in the stack */
 	u32 yields;    /* doYield is in the stack */
-	u32 is_hook;   /* the agent reports a wait of this thread */
 	u64 top_pc;    /* of the first frame in the code heap whose callee is native; 0: none */
 	u64 chunk;     /* StackChunk in which the walk is .. */
 	u64 chunk_end; /* .. and the bottom of its stack; 0: the walk is on the stack */

@@ -64,7 +64,7 @@ struct hotspot {
 	u64 enter_special, do_yield;
 	struct hotspot_chunk chunk;
 	bool has_asked_chunks; /* for the layout of StackChunks */
-	u32 cont_entry; /* offset in JavaThread, 0 if unknown */
+	u32 cont_entry;        /* offset in JavaThread, 0 if unknown */
 	struct hotspot_code popped[HOTSPOT_POPPED];
 	u16 tls_module, tls_offset; /* of the thread's JavaThread *; module 0 if unknown */
 	u64 next_walk_ns, walk_interval_ns;
