@@ -308,10 +308,10 @@ enum event_count {
 	NR_EVENT_COUNTS,
 };
 
-/* The runs of the event's program on this CPU, whatever it did with them. */
+/* Runs of the event's BPF program on this CPU, including runs that took no sample. */
 struct event_runs {
 	__u64 nr;
-	__u64 counted;        /* of a perf event's own count, sum of its periods */
+	__u64 counted;        /* sum of sample periods: how far the perf event's counter advanced */
 	__u64 nr_busy;        /* of them: the CPU was not idle */
 	__u64 nr_wanted;      /* of them: samples of tasks that are sampled */
 	__u64 nr_late;        /* due samples that a clock's timer passed over: it expired late */

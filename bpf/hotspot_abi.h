@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the unwinder needs to know of a HotSpot JVM. user/jvm reads it from the JVM's own tables. */
+/*
+ * Facts about a HotSpot JVM that the unwinder needs. user/jvm reads it from the JVM's own tables.
+ */
 #pragma once
 
 #ifndef __VMLINUX_H__ /* BPF sources take these types from vmlinux.h */

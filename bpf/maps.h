@@ -37,7 +37,7 @@ struct scratches_map {
 };
 extern struct scratches_map scratches SEC(".maps");
 
-/* What the selectors match. The values are masks of enum select. */
+/* Processes that selectors match. A value is a mask of enum select. */
 struct targets_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -79,7 +79,7 @@ struct sampled_wait {
 	u64 end_ns, waited_ns;
 	u32 event;                /* one of the events that sample it */
 	u32 kind;                 /* of the record */
-	u32 unit_ns[KNOBS_WAITS]; /* unit for each event; 0 if the wait is not a sample of it */
+	u32 unit_ns[KNOBS_WAITS]; /* unit for each event; 0: the wait is no sample of that event */
 };
 
 #define WAIT_NO_CPU (~0u)

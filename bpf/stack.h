@@ -11,7 +11,7 @@
 struct scratch *stack_begin(u32 slot, u32 event);
 void stack_end(struct scratch *s);
 
-/* The same for reports of the agent's hooks that throttle_choose has chosen. */
+/* As stack_begin, for reports of the agent's hooks that throttle_choose has chosen. */
 struct scratch *stack_begin_hook(u32 event);
 
 /* Adds the kernel stack. Call it before user frames are added; `ctx` is the program's context. */

@@ -40,7 +40,11 @@ enum bytecode_kind bytecode_kind(uint8_t op)
 				       : BYTECODE_OTHER;
 }
 
-/* The numbers: the default target, then low and high with targets, or how many pairs and these. */
+/*
+ * Length of a switch instruction; 0 if it does not fit in `len`. Its operands are aligned 32-bit
+ * numbers. tableswitch: default target, low, high, and a target for each value from low to high.
+ * lookupswitch: default target, number of pairs, and the pairs (value, target).
+ */
 static size_t switch_length(const uint8_t *code, size_t pc, size_t len)
 {
 	int is_table = code[pc] == OP_TABLESWITCH;

@@ -96,7 +96,7 @@ static void skip_constant(struct editor *e, uint32_t *i)
 		take_part(&e->in, constant_bytes[tag]);
 	else
 		e->in.is_bad = 1;
-	/* These two take two entries each. */
+	/* A long or a double takes two entries of the constant pool. */
 	*i += tag == CONSTANT_LONG || tag == CONSTANT_DOUBLE ? 2 : 1;
 }
 

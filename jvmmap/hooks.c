@@ -395,7 +395,7 @@ void hooks_settle(JavaVM *vm, struct session *const sessions[], int nr, struct s
 	report(asking, WIRE_HOOK_LOCK, asking->lock_min_ns != 0, lock_err);
 }
 
-/* What each kind of event needs, also calls of methods (methods.c). */
+/* JVMTI environments and names of classes for all hooks, also for calls of methods (methods.c). */
 
 #define KNOWN_CLASSES 4096 /* a power of two */
 #define KNOWN_WAYS    4

@@ -21,7 +21,10 @@ void hooks_settle(JavaVM *vm, struct session *const sessions[], int nr, struct s
 /* Reports all sampled objects that have been collected. */
 void refs_report(JNIEnv *jni);
 
-/* What each kind of event needs: an empty function, an environment, names of classes. */
+/*
+ * Shared by the sources of all events: an empty function for each hook, a JVMTI environment, and
+ * names of classes.
+ */
 
 /*
  * An empty function for a uprobe. It begins with a nop of 5 bytes, which newer kernels replace by a

@@ -76,7 +76,7 @@ enum wire_hook {
 
 #define WIRE_HOOK_OFF       0 /* in hook_states: not requested; < 0: -JVMTI error */
 #define WIRE_HOOK_ON        1
-#define WIRE_ERROR_RUNNING  1000 /* beside JVMTI's: a loop runs in a method of the class */
+#define WIRE_ERROR_RUNNING  1000 /* not from JVMTI: a method of the class is running a loop */
 #define WIRE_RUNNING_MAX    128
 #define WIRE_ALLOC_INTERVAL (512u << 10)
 #define WIRE_METHODS_MAX    512                  /* bytes of the list, including its NUL */

@@ -220,7 +220,7 @@ int memory_alloc(struct pt_regs *ctx)
 	return 0;
 }
 
-/* The same with leaks: the call is stored until memory_return. */
+/* As the program above, with --leaks: the call is stored until memory_return. */
 SEC("uprobe")
 int memory_enter(struct pt_regs *ctx)
 {

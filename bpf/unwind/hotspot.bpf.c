@@ -9,17 +9,18 @@
 #define STUB_FP_MAX     (1ULL << 16) /* distance of fp from sp in a stub with a frame of fp */
 #define SEARCH_WORDS    31           /* most words pushed below a return address */
 #define CALLER_WORDS    16           /* by a frameless stub; slow_subtype_check pushes 8 */
-#define FRAMELESS_BYTES 160          /* size of a frameless routine; d2l_fixup has 100 */
+#define FRAMELESS_BYTES 160          /* largest frameless routine; d2l_fixup has 100 bytes */
 #define PUSH_FP         0x55         /* push rbp */
 #define PUSH_RDX        0x52
 #define POP_RDX         0x5a
 #define POP_RCX         0x59
 #define JMP_RCX         0xe1ff
 /* The registers that pusha saves, in words from sp. */
-#define SAVED_R13      2
-#define SAVED_FP       10
-#define SAVED_WORDS    16
-#define MATH_SAVED     400 /* bytes: two words, pusha, xmm0 to 15 */
+#define SAVED_R13   2
+#define SAVED_FP    10
+#define SAVED_WORDS 16
+/* bytes that a math stub saves: two words, 16 registers (pusha), xmm0 to xmm15 */
+#define MATH_SAVED     400
 #define MATH_SAVED_AVX 656
 #define ENTRY_BARRIER  (~0ULL) /* cookie that method_entry_barrier pushes */
 #define CALL_BYTES     8       /* call rel32 has 5 */

@@ -302,8 +302,14 @@ static __always_inline enum shape compiled_shape(const struct walk *w, s64 left)
 }
 
 /*
- * In the wrapper of a native method. It ends with: leave; [21: none] test of a poll (25+); compare
- * of the pending exception with 0, imm32 up to 17, imm8 from 21; jne; ret.
+ * In the wrapper of a native method; `left` as above. The wrapper ends with these instructions.
+ * Behind `leave` the return address is at sp:
+ *
+ *   leave
+ *   testb of the poll, je       JDK 25 and later only
+ *   cmpq $0, pending_exception  with an imm32 up to JDK 17, an imm8 from JDK 21 on
+ *   jne                         to the handler of the exception
+ *   ret
  */
 static __always_inline enum shape wrapper_shape(const struct walk *w, s64 left)
 {

@@ -158,9 +158,9 @@ static __always_inline u64 true_return(const struct walk *w, u64 at, u64 pc)
 }
 
 /*
- * Words from sp to the return address, by a leaf's code; -1 if that does not show: then fp has the
- * frame. Before `push %rbp` and at `ret` it is at sp, between `push` and `mov %rsp,%rbp` above the
- * saved fp.
+ * Words from sp to the return address, judged by the code at a leaf's pc. 0 before `push %rbp` and
+ * at `ret`: the return address is at sp. 1 between `push` and `mov %rsp,%rbp`: it is above the
+ * saved fp. -1 at other code, where fp points to the frame.
  */
 static __always_inline int words_below_leaf(const struct walk *w)
 {
@@ -175,7 +175,10 @@ static __always_inline int words_below_leaf(const struct walk *w)
 	return code[0] == 0x55 && sets_fp ? 1 : -1;
 }
 
-/* The same of a caller that goes on with add $N,%rsp; ret: CPython's trampolines for perf. */
+/*
+ * Words from sp to the caller's return address if the caller continues with add $N,%rsp; ret, as
+ * CPython's trampolines for perf do. Otherwise -1.
+ */
 static __always_inline int words_below_caller(const struct walk *w)
 {
 	u8 code[5];

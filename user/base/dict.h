@@ -79,7 +79,7 @@ size_t aged_bytes(const struct aged *a);
 typedef void (*aged_fn)(u64 value, void *ctx);
 void aged_each(const struct aged *a, aged_fn visit, void *ctx);
 
-/* What a cache takes, for gauges. */
+/* The memory that a cache uses, for gauges. */
 struct cache_use {
 	const char *name; /* of lower-case letters and '_' */
 	u64 nr;           /* entries */

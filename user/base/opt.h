@@ -9,7 +9,7 @@
 
 enum opt_type {
 	OPT_BOOL,   /* bool *: set to true */
-	OPT_INT,    /* int *: a decimal number, whole argument */
+	OPT_INT,    /* int *: a decimal number; nothing may follow it */
 	OPT_STRING, /* const char **: points into argv */
 	OPT_TEXT,   /* const char **: as OPT_STRING, but the value may be empty */
 	OPT_MAYBE,  /* const char **: as OPT_STRING after "=", otherwise "" */
@@ -58,8 +58,8 @@ struct opt {
 int opt_parse(const struct opt *opts, size_t nr_opts, int argc, char **argv);
 
 /*
- * The same for options that may stand between and after other words. Moves these words to the front
- * of argv and returns their number, or -EINVAL.
+ * As opt_parse, but options may stand between and after other words. Moves the other words to the
+ * front of argv and returns their number, or -EINVAL.
  */
 int opt_parse_mixed(const struct opt *opts, size_t nr_opts, int argc, char **argv);
 

@@ -15,10 +15,11 @@
 #define BACKLOG_SHARE     16 /* of records copied out of the ring */
 #define RESULTS_SHARE     32 /* of workers, before more work begins */
 #define SYMBOLS_BYTES_MIN (1u << 20)
-#define LOW_SHARE         4 /* less room than this part of the limit is little */
+#define LOW_SHARE         4 /* caches are dropped when less than 1/4 of the limit is left */
 #define CHECK_NS          (50 * NS_PER_MS)
 #define LARGE_BLOCK_BYTES (128 << 10)
-#define TIGHT_BYTES       (128u << 20) /* below, tables are half as large, and one worker works */
+/* below this limit, tables are half as large and there is one worker */
+#define TIGHT_BYTES (128u << 20)
 
 void memory_limit_begin(struct memory_limit *m, struct symbolizer *s, struct workers *w)
 {

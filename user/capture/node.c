@@ -249,7 +249,7 @@ static void find_new_targets(struct recording *r)
 	r->has_new_targets = false;
 }
 
-/* What libjvm's own functions report instead of an agent, by hook. */
+/* By hook of the agent: the effect on a recording if libjvm's own functions report instead. */
 static const char *const effects[][2] = {
 	[AGENT_HOOK_ALLOC] = { "alloc", "libjvm's own functions report it" },
 	[AGENT_HOOK_LOCK] = { "lock", "monitors have no class" },

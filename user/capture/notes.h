@@ -25,8 +25,11 @@ struct recording;
 /* `reason` is "why; what to do" and is valid during the call. */
 typedef void (*refused_fn)(pid_t pid, const char *comm, const char *reason, void *ctx);
 
-/* Visits those that have refused so far and still run. */
+/* Visits the JVMs that have refused the agent so far and are still running. */
 void recording_each_refused(const struct recording *r, refused_fn visit, void *ctx);
 
-/* Adds a note for each to the profile of a cut: once in a recording. */
+/*
+ * Adds a note for each JVM that has refused to the profile of the cut. A JVM gets one note in a
+ * recording, not one for each cut.
+ */
 void refused_note(struct recording *r, struct cut *c);

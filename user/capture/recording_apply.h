@@ -28,7 +28,9 @@ void recording_take_unwalked(struct recording *r, bool all);
 /* The process changes: the samples so far are walked by the mappings that it had. */
 void recording_take_samples_of(struct recording *r, const struct process *p);
 
-/* It executes another program: the samples so far get the names of the previous one. */
+/*
+ * The process executes another program: the samples so far get the names of the previous program.
+ */
 void recording_end_program(struct recording *r, struct process *p);
 
 /*
@@ -43,7 +45,7 @@ void recording_add_processes(struct recording *r);
 /* The target is new or has new mappings. */
 void recording_set_up(struct recording *r, struct process *p);
 
-/* Whether its container opted out: nothing of it is recorded, and no agent attached. */
+/* Whether the process's container opted out. Such a process is not recorded and gets no agent. */
 bool recording_is_denied(const struct recording *r, struct process *p);
 
 /* Counts a JVM once in jvms_seen; requests its agent if `wants_agent`. */

@@ -57,7 +57,10 @@ void recording_losses(const struct recording *r, struct loss_counts *out);
 /* The run time of its BPF programs so far; 0 unless the kernel measures it. */
 u64 recording_run_ns(const struct recording *r);
 
-/* It is done, or freed before: counts its cost for the node, and drops records that still wait. */
+/*
+ * Call it when the recording is done, or freed earlier. Counts its cost for the node, and drops
+ * records that still wait.
+ */
 void recording_leave(struct recording *r);
 
 /* recording_step.c: the steps in which a recording begins and ends, for node.c. */

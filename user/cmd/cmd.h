@@ -37,7 +37,7 @@ int debug_jvm_main(int argc, char **argv);
 int debug_steps_main(int argc, char **argv); /* EXIT_FAILED also if a stack was cut or wrong */
 int debug_unwind_main(int argc, char **argv);
 
-/* Those of `sysflame fleet` (user/fleet/cli). */
+/* The commands of `sysflame fleet` (user/fleet/cli). */
 int fleet_init_main(int argc, char **argv);
 int fleet_add_main(int argc, char **argv);
 int fleet_revoke_main(int argc, char **argv);

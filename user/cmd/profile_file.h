@@ -33,8 +33,8 @@ int profile_file_write(const struct profile *p, const char *path, const struct f
 		       bool force, u64 *size_bytes);
 
 /*
- * The same to the first free name of PATH, "-2" before its extension, .. Whatever has such a name
- * stays. The caller frees *written, which is set when 0 is returned.
+ * Writes to the first free name among PATH, PATH with "-2" before its extension, "-3", .. Existing
+ * files stay. The caller frees *written, which is set when 0 is returned.
  */
 int profile_file_write_new(const struct profile *p, const char *path, const struct format *f,
 			   char **written, u64 *size_bytes);

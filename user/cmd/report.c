@@ -126,7 +126,7 @@ static int show_weighed_first(struct profile *p, const char *event)
 
 #define BY_TIER "tier"
 
-/* The same as in user/ui/page/base.js. */
+/* Titles of kinds of frames; user/ui/page/base.js has the same list. */
 static const char *const kind_titles[NR_FRAME_KINDS] = {
 	[FRAME_UNKNOWN] = "unknown",
 	[FRAME_KERNEL] = "kernel",

@@ -328,7 +328,10 @@ static int check_role(const struct serve *s)
 	return 0;
 }
 
-/* "65532:65532" or "65532", where no list of users exists, as in a container made from nothing. */
+/*
+ * Parses "65532:65532" or "65532". A container made from nothing has no list of users in which a
+ * name could be looked up.
+ */
 static bool parse_user(struct serve *s)
 {
 	unsigned uid, gid;

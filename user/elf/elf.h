@@ -36,7 +36,7 @@ struct elf_section {
 /* Reads the headers of a regular file. The caller keeps `fd` open as long as *out lives. */
 int elf_open_fd(int fd, struct elf **out);
 
-/* The same for bytes in memory, which the caller keeps as long as *out lives. */
+/* As elf_open, for bytes in memory, which the caller keeps as long as *out lives. */
 int elf_open_memory(const void *data, size_t len, struct elf **out);
 void elf_free(struct elf *e);
 

@@ -116,7 +116,10 @@ static bool is_code(const struct elf *e, u64 vaddr)
 	return s && s->flags & PF_X;
 }
 
-/* What the dynamic linker adds to the program's place and writes to `vaddr`. */
+/*
+ * The addend of the relocation at `vaddr`: the dynamic linker adds the load address and writes the
+ * sum to `vaddr`.
+ */
 static bool find_addend(const struct elf *e, const char *section, u64 vaddr, u64 *out)
 {
 	const struct elf_section *s = elf_section_find(e, section);

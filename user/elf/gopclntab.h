@@ -28,7 +28,7 @@ void gopclntab_free(struct gopclntab *t);
 AUTO_DEFINE(gopclntab, struct gopclntab *, gopclntab_free)
 #define auto_gopclntab __attribute__((cleanup(auto_gopclntab_run)))
 
-/* How a function's frame goes on to its caller's. */
+/* How to get from a function's frame to its caller's. */
 enum go_frame {
 	GO_FRAME_SIZED,    /* by the frame sizes */
 	GO_FRAME_SWITCHED, /* the function moves sp to another stack; fp shows the way back */

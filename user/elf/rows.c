@@ -130,7 +130,9 @@ static int add_section(const struct elf *e, const char *name, struct cfi_input *
 	return 0;
 }
 
-/* It comes before .debug_frame, which does not say where stacks of Go end. */
+/*
+ * .gopclntab comes before .debug_frame, because .debug_frame does not say where stacks of Go end.
+ */
 static void add_go(const struct elf *e, struct cfi_input *input)
 {
 	void *data;

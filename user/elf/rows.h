@@ -71,9 +71,9 @@ int rows_build_vdso(struct rows *out);
 void rows_of_uprobes_trampoline(struct rows *out);
 
 /*
- * The same for call frame information already found. A function of .eh_frame hides overlapping ones
- * of the other sections; of two that begin at one address the first counts. Entries outside the
- * image are skipped.
+ * As rows_build, for call frame information that was already found. A function of .eh_frame hides
+ * overlapping ones of the other sections; of two that begin at one address the first counts.
+ * Entries outside the image are skipped.
  */
 int rows_compile(const struct cfi_input *input, struct rows *out);
 

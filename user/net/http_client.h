@@ -22,7 +22,7 @@ enum http_fault {
 	HTTP_BROKEN,   /* any other reason */
 };
 
-/* What the process found; a judge may write `why` and `value`. */
+/* The outcome of a request, as the sending process saw it; a judge may write `why` and `value`. */
 struct http_finding {
 	u32 fault;         /* enum http_fault */
 	u32 status;        /* of HTTP; 0: there was no answer */
@@ -111,7 +111,7 @@ int http_client_add(struct http_client *c, const struct http_request *r, http_an
 		    void *ctx);
 
 /*
- * Takes answers and sends requests; call it when http_client_fd is readable, and some times a
+ * Takes answers and sends requests; call it when http_client_fd is readable, and several times a
  * second. -EPIPE: the process has ended for good, and nothing is answered any more.
  */
 int http_client_step(struct http_client *c);

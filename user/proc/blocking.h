@@ -40,7 +40,7 @@ void excluded_begin(const struct excluded_list *list, s32 *target);
 /* Call it before reading a process in any way. -EBUSY if it is excluded. */
 int excluded_touch(pid_t pid);
 
-/* This process waits for events, and reads no process. */
+/* Call it before this process waits for events: it reads no process then. */
 void excluded_rest(void);
 
 /* Each user has a budget for the time that the recorder waits for his processes. */

@@ -423,7 +423,7 @@ static bool ask_socket(struct containers *all, struct container_entry *e, enum r
 	return true;
 }
 
-/* The same for every runtime. */
+/* Asks the sockets of all runtimes. */
 static bool ask_sockets(struct containers *all, struct container_entry *e)
 {
 	bool are_all = true;

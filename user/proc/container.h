@@ -38,7 +38,7 @@ void containers_free(struct containers *all);
 const struct container *containers_find(struct containers *all, const char *id,
 					const char *pod_uid);
 
-/* The same, but nobody is asked for a name; NULL if the id is unknown. */
+/* As containers_find, but no runtime is asked for a name. NULL if the id is unknown. */
 const struct container *containers_known(const struct containers *all, const char *id);
 
 /* The number of containers, and their memory. */

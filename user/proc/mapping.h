@@ -54,7 +54,7 @@ struct mappings_limits {
 	u64 blocked_ns; /* set: how long reading has waited, if that was long */
 };
 
-/* The same with other limits. */
+/* As mappings_read, with other limits. */
 int mappings_read_within(pid_t pid, bool executable_only, struct mappings_limits *limits,
 			 struct mappings *out);
 

@@ -128,7 +128,7 @@ static ssize_t read_pieces(struct mem_job *job)
 	return n < 0 ? -errno : n;
 }
 
-/* It closes the socket: the recorder must see it closed when the forker ends. */
+/* The reader closes the socket, so that the recorder sees it closed as soon as the forker ends. */
 static void run_reader(struct reader *r, int sock, pid_t parent)
 {
 	close(sock);

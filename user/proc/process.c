@@ -323,7 +323,7 @@ void process_rename(struct process *p, const char *comm)
 	if (p->keeps_comm || !strcmp(p->comm, comm))
 		return;
 	copy_text(p->comm, sizeof(p->comm), comm);
-	p->names.facts = 0; /* some are made of it */
+	p->names.facts = 0; /* some names contain the comm */
 }
 
 void process_keep_name(struct process *p)

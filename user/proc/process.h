@@ -16,8 +16,8 @@
 struct processes;
 
 /*
- * What its memory and its container say (jvm/process/process_names.h). Texts are owned and clean;
- * NULL: unknown.
+ * Names from the process's memory and its container (jvm/process/process_names.h). Texts are owned
+ * and clean; NULL: unknown.
  */
 struct process_names {
 	char *main_class;    /* of a JVM: a class or jar */

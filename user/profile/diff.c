@@ -34,7 +34,7 @@ static bool has_weight(const struct profile *p, u32 type)
 	return false;
 }
 
-/* What to look for among the types that both profiles have. */
+/* The kind of value type to look for among the types that both profiles have. */
 struct wanted {
 	const char *event; /* NULL for any name */
 	bool has_weight, are_samples;

@@ -11,8 +11,8 @@
 
 /*
  * Appends heads and requests for the protocols whose bits are set in `kinds`, a service after the
- * other. Weights of equal stacks are added up: processes and threads are not told apart. CPU time
- * becomes samples and their period. Changes `p`. Negative errno.
+ * other. Weights of equal stacks are added up: processes and threads are not distinguished. CPU
+ * time becomes samples and their period. Changes `p`. Negative errno.
  */
 int push_bodies(struct profile *p, u32 kinds, const char *host, struct str *out);
 

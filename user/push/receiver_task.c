@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What receivers answer, as the process that sends reads it. Part of push/receiver.h. */
+/* Reads the answers of receivers, in the process that sends. Part of push/receiver.h. */
 #include <ctype.h>
 
 #include "base/alloc.h"

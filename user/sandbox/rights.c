@@ -282,7 +282,7 @@ static const int only_web[] = { SCMP_SYS(accept), SCMP_SYS(accept4) };
 /* The web process and clients of the network may not act on other processes. */
 static const int not_web[] = { SCMP_SYS(kill), SCMP_SYS(pidfd_open), SCMP_SYS(process_vm_readv) };
 
-/* These attach BPF programs and events, which only the recorder does. */
+/* System calls that attach BPF programs and perf events: only the recorder makes them. */
 static const int only_recorder[] = {
 	SCMP_SYS(bpf),
 	SCMP_SYS(perf_event_open),
@@ -418,7 +418,7 @@ static int grant_path(int rules, const char *path)
 {
 	auto_close int at = open(path, O_PATH | O_CLOEXEC);
 
-	/* A right for folders is refused for a file. */
+	/* The kernel refuses rights on a file that apply to folders only, such as READ_DIR. */
 	if (at >= 0 && grant(rules, at, READ))
 		return grant(rules, at, LANDLOCK_ACCESS_FS_READ_FILE);
 	return 0;
@@ -522,7 +522,7 @@ int guarded_start(guarded_fn run, const void *ctx, int *sock)
 
 int guarded_confine(const char *dir)
 {
-	/* What the C library and OpenSSL read to resolve names and to check servers. */
+	/* Files that the C library and OpenSSL read to resolve names and to check servers. */
 	const struct file_grant grants[] = {
 		{ .path = "/etc/resolv.conf" },
 		{ .path = "/etc/hosts" },

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process of ours may do: its capabilities, which process keeps which of them
- * (docs/operations.md has the same table), the system calls that it can never need, forbidden by
- * seccomp(2), and the files that it may open, by landlock(7). And a process with almost no rights
- * for a library that the daemon does not trust.
+ * The rights of sysflame's processes. Capabilities: which process keeps which (docs/operations.md
+ * has the same table). System calls that a process never needs: forbidden by seccomp(2). Files that
+ * it may open: by landlock(7). Also starts a process with almost no rights, for a library that the
+ * daemon does not trust.
  */
 #pragma once
 
@@ -69,7 +69,7 @@ struct privilege {
 typedef void (*privilege_fn)(const struct privilege *p, void *ctx);
 void privileges_each(privilege_fn visit, void *ctx);
 
-/* What the process keeps of the capabilities `held`. `reasons`: bits of privilege_reason. */
+/* The capabilities, out of `held`, that the process keeps. `reasons`: bits of privilege_reason. */
 u64 privileges_of(enum privileged process, u32 reasons, u64 held);
 
 /*

@@ -339,7 +339,7 @@ static int take_result(struct workers *w, struct slot *s, const struct worker_me
 	memcpy(k->bytes, s->shared, m->nr);
 	k->nr = m->nr;
 	w->held_bytes += k->nr;
-	/* The pages go back, so that an idle worker takes no memory. */
+	/* Give the pages back to the kernel, so that an idle worker takes no memory. */
 	fallocate(s->shared_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, WORKER_RESULT_MAX);
 	return 0;
 }

@@ -50,7 +50,10 @@ static void keep_fds(const int *fds, int nr, int first)
 	close_range((unsigned)(first + nr), ~0u, 0);
 }
 
-/* What a worker writes could only be what somebody made it write. Sanitizers need their report. */
+/*
+ * A worker has nothing to print: output could only come from a file that exploits its parser.
+ * Sanitizers keep standard error for their report.
+ */
 static void close_terminal(void)
 {
 	int in = open("/dev/null", O_RDONLY), out = open("/dev/null", O_WRONLY);
@@ -85,7 +88,10 @@ static void run_worker(const int fds[2], const struct worker_kind *kind)
 	raise_oom_score();
 	void *shared = mmap(NULL, WORKER_RESULT_MAX, PROT_READ | PROT_WRITE, MAP_SHARED, 4, 0);
 	close(4);
-	/* The time counts for the whole process. */
+	/*
+	 * RLIMIT_CPU counts the process's whole life, so it fits only workers that end after one
+	 * task.
+	 */
 	u64 cpu_s = kind->ends_after_task ? kind->cpu_ns / NS_PER_SEC + SPARE_CPU_S : 0;
 	if (shared == MAP_FAILED || sandbox_enter(kind->memory_bytes, cpu_s))
 		_exit(1);
@@ -262,7 +268,10 @@ void zygote_stop(struct zygote *z)
 	if (z->sched_fd >= 0)
 		close(take_fd(z->sched_fd));
 	if (z->pid > 0) {
-		/* It is another user now: without CAP_KILL it ends by its socket, or with us. */
+		/*
+		 * The zygote runs as another user by now. Without CAP_KILL this fails; the zygote
+		 * then ends when its socket closes, or with this process.
+		 */
 		kill(z->pid, SIGKILL);
 		auto_close int pidfd = (int)syscall(SYS_pidfd_open, z->pid, 0);
 		poll(&(struct pollfd){ pidfd, POLLIN, 0 }, 1, ENDING_MS);

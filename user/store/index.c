@@ -215,7 +215,7 @@ static int open_checked(int dir, sqlite3 **out, u64 *version)
 		result = check(*out);
 	if (result == SQLITE_OK && *version <= VERSION)
 		result = migrate(*out, *version);
-	/* It is not of the version that it says. The index is made anew from the files then. */
+	/* The index does not have the version that it states. It is rebuilt from the files then. */
 	return result == SQLITE_ERROR ? SQLITE_CORRUPT : result;
 }
 

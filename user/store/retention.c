@@ -49,7 +49,7 @@ static u64 before(u64 now_ns, u64 age_ns)
 	return now_ns > age_ns ? now_ns - age_ns : 0;
 }
 
-/* Those for whose removal the disk was too full. */
+/* Removes deleted profiles again whose removal failed because the disk was full. */
 static void purge_gone(struct store *s)
 {
 	for (int i = 0; i < PURGED_MAX; i++) {
@@ -128,7 +128,10 @@ static void seal_one(struct store *s, u64 now_ns)
 	s->seal_after_ns = err ? time_mono_ns() + SEAL_AGAIN_NS : 0;
 }
 
-/* Adds up the use in [from, end), which are multiples of the step, by steps. */
+/*
+ * Replaces the rows of `uses` in [from, end) by one sum for each step, event and service. `from`
+ * and `end` are multiples of the step.
+ */
 static int add_up(struct store *s, u64 from_ns, u64 end_ns, u64 step_ns)
 {
 	int err = index_run(s->db,

@@ -69,7 +69,7 @@ void store_close(struct store *s);
 /* Reserves the number of a new profile. It is kept in DIR/ids, too, if the disk allows it. */
 u64 store_new_id(struct store *s);
 
-/* Keeps a part of a recording that runs. */
+/* Stores one more part of a running recording. */
 int store_add_part(struct store *s, u64 id, const void *bytes, size_t nr);
 
 /* A descriptor of the n-th part, oldest first; the caller closes it. -ENOENT after the last. */
@@ -110,12 +110,12 @@ int store_set_summary(struct store *s, u64 id, const char *json, u64 total, cons
 int store_delete(struct store *s, u64 id);
 
 /*
- * Those that are not pinned. *undo is for store_restore_all; 0 if there were none, or if they are
- * gone, because the disk was full.
+ * Deletes all profiles that are not pinned. *undo is for store_restore_all. It is 0 if there was
+ * none to delete, or if their files went at once because the disk was full.
  */
 int store_delete_all(struct store *s, u64 *nr, u64 *undo);
 
-/* *nr: those that are back. -ENOENT if none of them can be restored any more. */
+/* *nr: number of restored profiles. -ENOENT if none of them can be restored any more. */
 int store_restore_all(struct store *s, u64 undo, u64 *nr);
 int store_restore(struct store *s, u64 id);
 

@@ -82,7 +82,7 @@ static void set_frames(struct known_tree *t, struct known_node *n, const frame_i
 		vec_push(&t->frames, frames[i]);
 }
 
-/* A name for a raw frame, as of a time and a count of unloaded classes. */
+/* A name for a raw frame, with the time and the count of unloaded classes when it was made. */
 struct made_name {
 	const frame_id *frames;
 	u32 nr;

@@ -21,18 +21,18 @@
 /* How long a name holds. */
 enum known_for {
 	KNOWN_FOR_NOW,      /* it is not kept */
-	KNOWN_FOR_A_MOMENT, /* and while no class is unloaded */
+	KNOWN_FOR_A_MOMENT, /* for a short time, and only while no class is unloaded */
 	KNOWN_FOR_EVER,     /* as long as the tree */
 };
 
-/* What a raw frame became, beside its frames. */
+/* Facts about the named frames of a raw frame. */
 struct known_name {
 	u32 nr_without_line; /* frames that symbolizer_nr_without_line counts */
 	bool is_inexact;     /* see symbolizer_leaf_is_inexact */
 	enum known_for lasts;
 };
 
-/* Of all raw frames of a stack. */
+/* The sums over all raw frames of a stack. */
 struct known_stacks_sum {
 	u64 nr_without_line;
 	bool is_inexact;

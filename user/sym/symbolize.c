@@ -693,7 +693,7 @@ void symbolize_early(struct symbolizer *s, const struct process *p, const struct
 		return;
 	size_t known = known_stacks_nr_known(known_stacks_tree(&s->known, p, s->kernel_version),
 					     stack, time_mono_ns());
-	/* These names are cached in `h` and asked for again later. */
+	/* Names of these frames are cached in `h`, and looked up again below. */
 	for (size_t i = 0; i + known < stack->nr_user; i++) {
 		const struct raw_frame *f = &stack->user[i];
 		if (f->kind == RAW_METHOD)

@@ -9,7 +9,7 @@
 
 #define RATE_UNKNOWN (-1.0)
 
-/* What a JVM used between two readings. */
+/* CPU time and memory that a JVM used between two readings. */
 struct jvm_row {
 	struct process_id id;
 	const char *name;            /* main class or jar; clean UTF-8 */

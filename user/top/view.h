@@ -31,7 +31,7 @@ struct view {
 
 void view_fini(struct view *v);
 
-/* What is shown, as the user chose it. */
+/* The user's choice of columns, order and filter. */
 struct view_choice {
 	enum board_key key;
 	const char *filter;         /* "" for all JVMs */

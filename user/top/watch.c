@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watches the JVMs of this node: by readings of its own, or by those of a daemon, which it asks by
- * the daemon's API (/api/v1/top).
+ * Watches the JVMs of this node. It reads the JVMs itself, or gets the readings of a running daemon
+ * by that daemon's API (/api/v1/top).
  */
 #include "top/watch.h"
 

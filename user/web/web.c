@@ -158,7 +158,7 @@ static int take_message(struct service *sv, int fd)
 	case CONTROL_CRASHED:
 		fleet_crashed(sv->fleet, &m->crashed);
 		return 0;
-	default: /* only the other direction has these */
+	default: /* messages of these kinds go to the recorder only */
 		return -EPROTO;
 	}
 }

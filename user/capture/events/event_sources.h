@@ -19,7 +19,7 @@ void sources_add_probes(struct sources *s, u32 number, struct probes *probes);
 /* The first probes of event `number`; NULL if it has none. */
 const struct probes *sources_probes(const struct sources *s, u32 number);
 
-/* The same for probes in processes where the agent's hook does not report. */
+/* As the function above, for probes in processes where the agent's hook does not report. */
 void sources_add_fallback(struct sources *s, u32 number, enum agent_hook hook,
 			  struct probes *probes);
 

@@ -52,8 +52,8 @@ static u64 weigh_wait(const struct event_options *o, const struct sample *sample
 }
 
 /*
- * These wait without the mark of io_schedule until a disk has the journal or the pages: of ext4,
- * xfs, btrfs, and write-back.
+ * Kernel functions that wait for a disk without the mark of io_schedule: for the journals of ext4,
+ * xfs and btrfs, and for write-back.
  */
 static const char *const disk_waits[] = {
 	"jbd2_log_wait_commit", "xlog_wait_on_iclog", "xlog_force_lsn",

@@ -82,7 +82,10 @@ bool privilege_is_locked_down(void)
 	return !file_read(LOCKDOWN, 256, &text, &len) && strstr(text, "[confidentiality]");
 }
 
-/* Policies older than the class perf_event give it to no domain, or only a part of it. */
+/*
+ * Policies older than the class perf_event allow it to no domain, or allow only some of its
+ * permissions.
+ */
 bool privilege_is_denied_by_policy(int err)
 {
 	auto_free char *text = NULL;

@@ -26,9 +26,9 @@
 #define RINGS_MAX  (8 * 1024 * 1024) /* of all CPUs, as long as each has RING_MIN */
 #define RECORD_MAX 65536
 /*
- * What the start of a program writes, and ten starts and ends of threads. A wake-up interrupts the
- * program that caused it (irq_work): with one for each record, a program in a VM that does nothing
- * but start and join threads takes twice its CPU time.
+ * About as many bytes as the start of one program writes, or ten starts and ends of threads. A
+ * wake-up interrupts the program that caused it (irq_work): with one for each record, a program in
+ * a VM that does nothing but start and join threads takes twice its CPU time.
  */
 #define WAKE_BYTES 512
 

@@ -29,13 +29,13 @@
 /* The samples of one event so far. */
 struct cpu_counts {
 	u64 nr;        /* samples that were due */
-	u64 nr_missed; /* of these: samples for which our program did not run */
+	u64 nr_missed; /* samples among `nr` for which our program did not run */
 	u64 nr_runs;   /* runs of our program */
 	/* As in struct event_runs. */
 	u64 nr_busy, nr_wanted, nr_late, nr_late_wanted, nr_skipped, nr_skipped_wanted;
 };
 
-/* Those of them that were missed, and their parts that were due in tasks that are sampled. */
+/* Missed samples of a CPU, and how many of them were due in tasks that are sampled. */
 struct cpu_missed {
 	u64 nr, nr_late, nr_skipped; /* late and skipped: counted by the program */
 	struct missed late, skipped;
@@ -138,9 +138,9 @@ static u64 take_part(u64 *was, u64 now, u64 *room)
 }
 
 /*
- * Late and skipped ones are those of the tasks for which the program counted them, with the next
- * sample. For others the mean is used. Programs of others are no reason any more once skipped
- * samples are taken, and none on an idle CPU.
+ * The BPF program counts late and skipped samples, with the task of each. For all other missed
+ * samples nobody knows the task, so the mean is used. Other tracing programs cause no missed
+ * samples once skipped samples are taken, and none on an idle CPU.
  */
 static void take_counts(const struct cpus *c, struct cpu_event *e, const struct cpu_counts *now)
 {

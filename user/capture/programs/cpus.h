@@ -95,8 +95,8 @@ u64 paced_due(const struct paced *e, u64 now_ns);
 double paced_debt(const struct paced *e, const struct pacer *p);
 
 /*
- * How many of the runs that a BPF program missed were of the targets. Nobody knows; in the mean it
- * is the same part as of the runs that it had meanwhile.
+ * Estimates how many of a BPF program's missed runs were in targets. The exact number is unknown.
+ * The estimate uses the share of targets among the runs that did take place in the same time.
  */
 struct missed {
 	u64 nr_runs, nr_wanted; /* of the program so far: all, and those of targets */
@@ -108,7 +108,7 @@ static inline void missed_add(struct missed *m, u64 more, u64 nr_wanted, u64 nr_
 {
 	u64 wanted = nr_wanted - m->nr_wanted, runs = nr_runs - m->nr_runs;
 
-	if (!runs) { /* nothing ran meanwhile: as before */
+	if (!runs) { /* no run since the last call: the share stays as it was */
 		wanted = nr_wanted;
 		runs = nr_runs;
 	}

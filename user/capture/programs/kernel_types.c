@@ -40,9 +40,9 @@ static bool kernel_has_type(const char *name, u32 kind)
 }
 
 /*
- * What our tracing programs attach to: BTF tracepoints and an iterator. A program that is loaded
- * has the id of the type of its function. All are looked up at once, because the types are read for
- * it.
+ * Kernel functions that our tracing programs attach to: BTF tracepoints and an iterator. A program
+ * is loaded with the BTF id of its function. All ids are looked up in one pass, because a pass
+ * reads all types of the kernel.
  */
 struct attach_point {
 	const char *section, *type;

@@ -38,7 +38,7 @@ static u64 number_of(const char *info, const char *key)
 	return value ? strtoull(value, NULL, 10) : 0;
 }
 
-/* These run with bpf_prog_active held. */
+/* Programs of these types run with bpf_prog_active held, so our perf program does not run. */
 static bool holds_others_up(u64 type)
 {
 	return type == BPF_PROG_TYPE_KPROBE || type == BPF_PROG_TYPE_TRACEPOINT ||

@@ -50,7 +50,10 @@ static bool is_of(struct bpf_object *o, u32 id)
 	return false;
 }
 
-/* These run with bpf_prog_active held (trace_call_bpf in kernel/trace/bpf_trace.c). */
+/*
+ * Programs of these types run with bpf_prog_active held (trace_call_bpf in
+ * kernel/trace/bpf_trace.c).
+ */
 static bool holds_others_up(const struct bpf_prog_info *info)
 {
 	return info->type == BPF_PROG_TYPE_KPROBE || info->type == BPF_PROG_TYPE_TRACEPOINT;

@@ -389,7 +389,7 @@ static const char *newest_name(struct settling *s, const struct labels *of)
 	return whole_thread(l, &s->names, &l->profile->labels.at[newest->labels]);
 }
 
-/* The same path below the levels of these labels. */
+/* The node with the same path of frames, below the levels of other labels. */
 static node_id move_node(struct settling *s, node_id node, const struct labels *of)
 {
 	struct levels *l = s->levels;

@@ -91,5 +91,5 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
  */
 void levels_settle(struct levels *l, const struct processes *all);
 
-/* The same for a process that is forgotten or executes another program. */
+/* As the function above, for a process that is forgotten or executes another program. */
 void levels_settle_program(struct levels *l, struct process *p);

@@ -42,11 +42,12 @@ void targets_add_command(struct targets *t, pid_t pid, char *const *command);
  */
 int targets_wait_for(struct targets *t, const char *comm, struct str *why);
 
-/* Whether --wait-for is given and no such program has started. */
+/* Whether --wait-for is given and no program of that name has started yet. */
 bool targets_are_waited_for(const struct targets *t);
 
 /*
- * Such a program was executed, perhaps again by the same process. Returns whether it is the first.
+ * A program of the name in targets_wait_for was executed, perhaps again by the same process.
+ * Returns whether it was the first one.
  */
 bool targets_begin(struct targets *t, struct process_id id);
 

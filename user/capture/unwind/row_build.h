@@ -42,7 +42,7 @@ int built_rows_decode(u8 **bytes, size_t len, struct built_rows *out);
 
 #define ROW_SEGMENTS_MAX 64
 
-/* What the recorder asks a worker. */
+/* The recorder's request to a worker: which rows to build. */
 struct row_request {
 	u8 key[SIPHASH_KEY_LEN];
 	u32 may_identify; /* the answer may be the id instead of the rows */

@@ -38,8 +38,8 @@ int tables_set_process(struct tables *t, struct process_id id, uid_t user,
 		       const struct mappings *mappings);
 
 /*
- * The same without the rows that are still being built. -EAGAIN: the process is known, but some of
- * its stacks are cut; call it again.
+ * As tables_set_process, but without the rows that are still being built. -EAGAIN: the process is
+ * known, but some of its stacks are cut; call it again.
  */
 int tables_set_process_partly(struct tables *t, struct process_id id, uid_t user,
 			      const struct mappings *mappings);

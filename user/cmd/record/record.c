@@ -229,7 +229,7 @@ static u64 duration_ns(const struct record *r)
 
 #define SYMBOLS_WAIT_NS (5 * NS_PER_SEC)
 
-/* Asks servers for the symbols of files that came up without some. */
+/* Asks debuginfod servers for the symbols of files that have functions without a name. */
 static void want_symbols(struct record *r)
 {
 	struct late_symbols *l = &r->o.late;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recording reports on standard error. */
+/* Prints the reports of a recording on standard error. */
 #include "cmd/record/summary.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a recording reports on standard error: the live line, the summary, and without samples one
- * sentence with the likely cause instead of a file.
+ * The reports of a recording on standard error: the live line and the summary. A recording without
+ * samples writes no file but one sentence with the likely cause.
  */
 #pragma once
 

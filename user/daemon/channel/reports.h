@@ -43,8 +43,9 @@ struct control_excluded {
 
 /* About the recorder itself, every second. */
 struct control_node {
-	u64 cpu_ppm;      /* own CPU time, BPF included, in millionths of one CPU, since the last */
-	u64 memory_bytes; /* resident now */
+	/* own CPU time since the previous report, BPF included, in millionths of one CPU */
+	u64 cpu_ppm;
+	u64 memory_bytes;                /* resident now */
 	u64 heap_bytes, heap_free_bytes; /* allocated; free, but not given back to the kernel */
 	u32 continuous_hz;               /* 0: off */
 	u64 continuous_since_wall_ns;
@@ -83,8 +84,9 @@ struct control_state {
 	u32 id, state;
 	u64 elapsed_ns, samples, lost, truncated;
 	u32 jvms, jvms_refused;
-	char event[128];    /* event, source and rate: "cpu-clock, 99 Hz" */
-	char refusals[512]; /* of the agent, "java-17: why; what to do. java-19: .."; "" if none */
+	char event[128]; /* event, source and rate: "cpu-clock, 99 Hz" */
+	/* why JVMs have no agent: "java-17: why; what to do. java-19: .."; "" if none */
+	char refusals[512];
 };
 
 /* A part of a recording's profile; with the memory file as descriptor. */
@@ -92,7 +94,7 @@ struct control_part {
 	u32 id;
 	u64 begin_wall_ns, end_wall_ns;
 	u64 bytes;
-	u64 samples, lost, missed; /* missed: of the lost ones; no program ran for them */
+	u64 samples, lost, missed; /* missed: lost samples for which no BPF program ran */
 };
 
 /* The last message about a recording. Its profile is complete now. */

@@ -41,11 +41,11 @@ struct conf conf_default(void);
  */
 int conf_read(const char *path, struct conf *out, struct str *why);
 
-/* The same for the text of a file. */
+/* As conf_read, for the text of a file. */
 int conf_parse(const char *text, struct conf *out, struct str *why);
 
 /* Whether the list of events, as in `-e`, is allowed; -EPERM and a sentence if not. */
 int conf_check_events(const struct conf *c, const char *events, struct str *why);
 
-/* The same for one event; `why_not` is NULL or why the configuration forbids it. */
+/* As conf_check_events, for one event; `why_not` is NULL or why the configuration forbids it. */
 const char *conf_why_not(const struct conf *c, const char *event);

@@ -85,7 +85,10 @@ static void change(struct governor *g, u32 step)
 	g->nr_over = g->nr_fit = g->nr_same = 0;
 }
 
-/* The next lower level, or that without user stacks if the last fall saved nothing. */
+/*
+ * The level below the present one. If the last step down saved no CPU time, the first level without
+ * user stacks.
+ */
 static u32 lower_step(const struct governor *g, u64 cpu_ppm)
 {
 	bool has_saved = cpu_ppm * 100 < g->fell_ppm * SAME_PERCENT;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages for the web process that wait until it reads them. The recorder never waits for it.
+ * Queue of messages for the web process. The recorder never waits for that process: a message stays
+ * here until the web process reads.
  */
 #pragma once
 

@@ -15,7 +15,7 @@ struct readings;
 struct readings *readings_new(struct node *n);
 void readings_free(struct readings *r);
 
-/* Somebody looks: readings go on for some seconds. */
+/* Call it while somebody looks at the readings: they continue for some seconds more. */
 void readings_want(struct readings *r, u64 now_ns);
 void readings_tick(struct readings *r, u64 now_ns, struct outbox *out);
 

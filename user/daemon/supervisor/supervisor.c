@@ -28,9 +28,10 @@
 #define CONNECT_NS NS_PER_SEC        /* between two channels that children ask for */
 #define END_NS     (5 * NS_PER_SEC)  /* to end after SIGTERM */
 #define KILL_NS    (2 * NS_PER_SEC)  /* to end after SIGKILL; longer in a call that never returns */
-#define QUIET_NS   NS_PER_SEC        /* silence from which on its cause matters */
-#define STALL_NS   (3 * NS_PER_SEC)  /* without a look, after which a silence counts anew */
-#define LEFT_MAX   3                 /* each keeps its memory and its events */
+/* a shorter silence is ignored; for a longer one its cause is looked up */
+#define QUIET_NS NS_PER_SEC
+#define STALL_NS (3 * NS_PER_SEC) /* without a look, after which a silence counts anew */
+#define LEFT_MAX 3                /* each keeps its memory and its events */
 
 enum which {
 	RECORDER,
@@ -244,7 +245,7 @@ static void reap(struct supervisor *s)
 		close(take_fd(c->sock));
 		if (s->is_ending)
 			continue;
-		/* It has said why itself. */
+		/* The child has logged the reason itself. */
 		if (s->is_trial && WIFEXITED(status) && WEXITSTATUS(status)) {
 			s->status = WEXITSTATUS(status);
 			s->is_ending = true;
@@ -312,7 +313,10 @@ static void watch_pulse(struct supervisor *s)
 	kill_child(c);
 }
 
-/* Goes on without a child that was killed and does not end. Without room it is waited for. */
+/*
+ * Stops waiting for a child that was killed and does not end. Returns false if LEFT_MAX such
+ * children exist already.
+ */
 static bool leave_behind(struct supervisor *s, struct child *c)
 {
 	int i = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What pprof, OTLP and other tools' formats share. */
+/* Units and names that pprof, OTLP and other tools' formats share. */
 #include "export/interchange/external.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What pprof, OTLP and other tools' formats share with each other but not with sysflame's format.
+ * Units and names that the formats of other tools (pprof, OTLP, ..) have in common, and sysflame's
+ * format has not.
  */
 #pragma once
 
@@ -9,9 +10,9 @@
 #include "profile/profile.h"
 
 /*
- * Translate units: those formats say "count" and "nanoseconds". Times of other units become ns,
- * memory becomes bytes; unknown units stay unchanged. "count" becomes samples only if the type's
- * name says so.
+ * Translate units: sysflame's "samples" and "ns" are "count" and "nanoseconds" in other tools'
+ * formats. Times in other units become ns, memory becomes bytes. Unknown units stay unchanged.
+ * "count" becomes samples only if the type's name says so.
  */
 const char *unit_to_external(const char *type, const char *unit);
 const char *unit_from_external(const char *type, const char *unit);

@@ -44,7 +44,7 @@ struct jfr_class {
 	VEC(struct jfr_field) fields;
 	struct dict constants; /* key -> offset in the chunk */
 	u32 nr_numbers;        /* a value is so many numbers and nothing else; 0: it is not */
-	/* What jfr_find_all looked for last, and the field after the last one it found. */
+	/* The names of the last jfr_find_all, and the index behind the last field that it found. */
 	const char *const *wanted;
 	size_t wanted_end;
 	u8 mark; /* for the reader of events; 0 at first */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the readers of JSON formats share: numbers with bounds, and the table of those formats. */
+/* Shared by the readers of JSON formats: numbers with bounds, and the table of the formats. */
 #pragma once
 
 #include <jansson.h>

@@ -15,7 +15,7 @@
 
 #define HOUR_NS (3600 * NS_PER_SEC)
 
-/* What of the book's dictionary the records so far contain. */
+/* How much of the book's dictionary is already in the records written so far. */
 struct written {
 	u32 frames, types;
 	size_t nodes, sets;

@@ -164,7 +164,7 @@ static enum jfr_thread_state state_of(const struct labels *l)
 	return strcmp(l->state, "running") ? JFR_STATE_SLEEPING : JFR_STATE_RUNNABLE;
 }
 
-/* What the events of one weight have in common. */
+/* The values that all events of one weight have in common. */
 struct sample {
 	const struct weight *weight;
 	enum jfr_type event;
@@ -215,7 +215,10 @@ static struct sample sample_of(struct writing *w, const struct weight *v)
 	return s;
 }
 
-/* The time of event `i` of `nr`. A profile has no time or slots of it: they are spread evenly. */
+/*
+ * The time of event `i` of `nr`. A profile keeps no times of single events, so events are spread
+ * evenly over the weight's slot, or over the whole recording.
+ */
 static u64 time_of(const struct writing *w, const struct sample *s, u64 i, u64 nr)
 {
 	unsigned __int128 part = (unsigned __int128)s->span_ns * ((i << 16) + w->phase);

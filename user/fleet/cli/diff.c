@@ -21,7 +21,7 @@
 
 #define TOP_MAX     1000
 #define NR_GROUPS   2
-#define LIMIT_NODES 200 /* of both groups, without --yes */
+#define LIMIT_NODES 200 /* most nodes of both groups together without --yes */
 
 struct options {
 	struct connection_options connection;
@@ -34,8 +34,8 @@ struct options {
 };
 
 /*
- * The share of the smaller wish, so that both groups take part with the same probability. 0 if
- * --yes is missing.
+ * The share of nodes that records, the same in both groups: the smaller of the two shares that the
+ * order asks for. 0 if that many nodes need --yes and it is missing.
  */
 static double choose_share(const struct requests *a, const struct fleet_choice *choice)
 {

@@ -104,7 +104,7 @@ static int write_key(const char *dir, const u8 *private_key)
 	return err;
 }
 
-/* They are of no use, and would be in the way of the next try. */
+/* Removes the files of a key that is of no use. If they stayed, the next try would fail. */
 static void remove_key(const char *folder)
 {
 	auto_free char *key = xasprintf("%s/key", folder), *person = xasprintf("%s/person", folder);

@@ -568,7 +568,10 @@ static int sign_by_operator(const char *dir, const char *subject, const char *na
 	return err;
 }
 
-/* What servers know of nodes and people: the account, with who was revoked. Negative errno. */
+/*
+ * Writes the account for the servers: the nodes and people that may connect, and the revoked ones.
+ * Negative errno.
+ */
 static int write_account(const char *dir, const char *clients)
 {
 	auto_free char *path = xasprintf("%s/server/account.conf", dir);
@@ -630,7 +633,7 @@ static int write_leaf_creds(const char *dir, const char *server)
 	return err;
 }
 
-/* What every node may have: the secret by which it joins. Negative errno. */
+/* Writes the file that every node may have: the secret by which nodes join. Negative errno. */
 static int write_join(const char *dir)
 {
 	auto_free char *path = xasprintf("%s/%s", dir, JOIN_FILE);

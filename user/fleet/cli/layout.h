@@ -44,5 +44,5 @@ int layout_check_new(const char *dir, enum rights_kind kind, const char *name);
 int layout_add(const char *dir, enum rights_kind kind, const char *name, const u8 *public_key);
 int layout_revoke(const char *dir, enum rights_kind kind, const char *name);
 
-/* Another secret by which nodes join; servers that know it refuse the old one. */
+/* Makes a new secret by which nodes join. Servers that know the new secret refuse the old one. */
 int layout_revoke_join(const char *dir);

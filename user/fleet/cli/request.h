@@ -90,13 +90,13 @@ struct controller_order requests_order(const struct requests *a, enum fleet_want
 
 /* Starts a controller, or one more. Returns an exit status. */
 int requests_add(struct requests *a, const struct controller_order *o);
-/* Goes on until every controller is in `phase` or a later one. Returns an exit status. */
+/* Runs the request until every controller is in `phase` or a later one. Returns an exit status. */
 int requests_run(struct requests *a, enum controller_phase phase);
 
 /* Ends the controllers, so that others can be added. */
 void requests_drop(struct requests *a);
 
-/* What the nodes answered that took no part, or ended early. */
+/* Logs the reasons of the nodes that took no part or ended early. */
 void requests_log_reasons(const struct gather *g);
 
 /* Logs the coverage and the interval of a controller that has ended. */

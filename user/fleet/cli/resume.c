@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests that another command can go on with. */
+/* Saves requests, so that another command can continue them. */
 #include "fleet/cli/resume.h"
 
 #include <glob.h>
@@ -44,7 +44,7 @@ static void drop_old(const char *dir)
 	globfree(&found);
 }
 
-/* After each step of the request, so that another process can go on from there. */
+/* Called after each step of the request, so that another process can continue from there. */
 void resume_keep(struct requests *a)
 {
 	const struct controller *c = a->controllers[0];

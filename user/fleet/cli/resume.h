@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests that another command can go on with: DIR/ID.request, in the folder of the key. */
+/* Saved requests, which another command can continue: DIR/ID.request, in the folder of the key. */
 #pragma once
 
 #include "fleet/cli/request.h"
@@ -10,7 +10,7 @@
  */
 void resume_keep(struct requests *a);
 
-/* The result is written, so that nobody will go on. */
+/* Deletes the saved request after its result was written. */
 void resume_forget(const struct requests *a);
 
 /*

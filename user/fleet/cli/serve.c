@@ -121,7 +121,7 @@ static int run_web(const struct options *o, struct serving *s)
 		.asks = &asks,
 	};
 
-	/* They fork, which web_run forbids. */
+	/* Both functions fork, which is forbidden once web_run runs. */
 	if (merge_start_workers(&asks.workers) || web_start_workers(&options)) {
 		log_error("fleet serve: the processes that read profiles cannot be started");
 		return EXIT_FAILED;

@@ -56,7 +56,7 @@ int combine_add(struct combine *c, const struct spool_result *r);
 /* So many results wait that no more should be fetched. */
 bool combine_is_full(const struct combine *c);
 
-/* Goes on. With `all` it also merges the few that are left. */
+/* Starts the merges that are due. With `all` it also merges the few results that are left. */
 void combine_step(struct combine *c, bool all);
 
 /* Marks nodes whose results could not be read. */

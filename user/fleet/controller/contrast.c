@@ -93,7 +93,7 @@ static void add_selfs(struct contrasting *c, int side)
 			method_of(c, t->texts.at[r->name])->sums[side] += (double)r->value;
 }
 
-/* What a method has in a node, or a part of that. */
+/* The value of a method in one node, or a part of that value. */
 struct method_part {
 	struct method *method;
 	u32 node;

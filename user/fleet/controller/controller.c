@@ -646,7 +646,10 @@ void controller_stop(struct controller *c)
 
 #define SAVED_MAGIC 0x31565346u
 
-/* What controller_save writes behind its SHA-256; gather_save of the census follows. */
+/*
+ * The head of a saved request. controller_save writes a SHA-256, this struct, and the census
+ * (gather_save).
+ */
 struct saved {
 	u32 magic, size; /* of this struct: a file of another build is refused */
 	struct controller_order order;
@@ -753,7 +756,7 @@ static void take_saved_choice(struct controller *c, const struct saved *s)
 	memcpy(c->choice.waves, s->waves, sizeof(s->waves));
 }
 
-/* The wave goes on from where it is by now. */
+/* Continues the wave from the state that it has reached by now. */
 static void resume_wave(struct controller *c)
 {
 	u64 now_ms = c->host->wall_ms(c->host->ctx);
@@ -799,7 +802,7 @@ int controller_resume(const void *bytes, size_t len, const struct controller_hos
 
 void controller_take(struct controller *c, const struct fleet_message *m, const void *result)
 {
-	/* The merge has begun, and its counts are fixed: the node has not delivered in time. */
+	/* The merge has begun, and its counts are fixed. The result of this node came too late. */
 	if (c->phase >= CONTROLLER_MERGES && m->kind == MESSAGE_DONE)
 		return;
 	gather_take_direct(gather_of_phase(c), m, result);

@@ -87,8 +87,9 @@ int controller_start(const struct controller_order *o, const struct controller_h
 void controller_free(struct controller *c);
 
 /*
- * Appends what controller_resume needs in a process that goes on with this request: order, census,
- * waves, and the secret with which results are fetched. From RECORDS on, and by messages only.
+ * Appends the state with which another process can continue this request (controller_resume):
+ * order, census, waves, and the secret with which results are fetched. Only for requests over
+ * messages, and only from phase CONTROLLER_RECORDS on.
  */
 void controller_save(const struct controller *c, struct str *out);
 
@@ -96,33 +97,43 @@ void controller_save(const struct controller *c, struct str *out);
 bool controller_saved(const void *bytes, size_t len, char inbox[64]);
 
 /*
- * Goes on with a saved request whose process has ended; host.inbox is that of controller_saved.
- * Nodes end their recording when nobody has said ALIVE for a minute, and keep its result for some
+ * Continues a saved request whose process has ended; host.inbox is that of controller_saved. A node
+ * that gets no ALIVE for a minute ends its recording, and keeps the result for some minutes
  * (fleet/node/node_agent.h). -EBADMSG: the bytes are no saved request.
  */
 int controller_resume(const void *bytes, size_t len, const struct controller_host *host,
 		      struct controller **out);
 
-/* A message to one of its inboxes. Others are ignored. */
+/*
+ * Takes a message that came to an inbox of the controller. Messages to other inboxes are ignored.
+ */
 void controller_message(struct controller *c, const char *subject, const void *bytes, size_t len);
 
-/* ANSWER, or DONE with its result (NULL: none), of a node that is asked by controller_host.request.
+/*
+ * Takes an ANSWER, or a DONE with its result (NULL: none), of a node that was asked by
+ * controller_host.request.
  */
 void controller_take(struct controller *c, const struct fleet_message *m, const void *result);
 
 /*
- * A node that was seen lately: if it did not answer the census, the coverage names it. During the
- * census it is ignored.
+ * Takes the name of a node that was seen lately. If the node did not answer the census, the
+ * coverage names it. A call during the census does nothing.
  */
 void controller_take_seen(struct controller *c, const char *node);
 
-/* Goes on; call it after messages, and some times a second. */
+/*
+ * Takes the next steps of the request that are due. Call it after messages, and several times a
+ * second.
+ */
 void controller_step(struct controller *c);
 
 /* With `waits`: the share of the nodes that take part, above 0. */
 void controller_choose(struct controller *c, double share);
 
-/* The share that the order means with so many nodes; for a choice across several controllers. */
+/*
+ * The share of nodes that the order asks for, given the number of nodes that matched. For a choice
+ * across several controllers.
+ */
 double controller_share(const struct controller *c);
 
 /*

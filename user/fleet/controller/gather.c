@@ -443,8 +443,8 @@ static void take_answer(struct gather *g, const struct fleet_answer *a)
 }
 
 /*
- * It may come again, with JVMs that died. A node that has restarted is another instance, and says
- * that it has no result. `result` NULL: it is to be fetched.
+ * A node may send DONE again, to add JVMs that crashed. A node that has restarted is another
+ * instance, and says that it has no result. `result` NULL: it is to be fetched.
  */
 static void take_done(struct gather *g, const struct fleet_done *d, const void *result)
 {

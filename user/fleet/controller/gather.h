@@ -139,21 +139,21 @@ void gather_give_up(struct gather *g);
  */
 char *census_foreign_text(const struct gather *census);
 
-/* The same for nodes that were seen before and did not answer. */
+/* As census_foreign_text, for nodes that were seen before and did not answer. */
 char *census_silent_text(const struct gather *census);
 
 /* Nodes were seen before, and all of them have answered. */
 bool census_is_complete(const struct gather *census);
 
-/* The same for nodes that were chosen and did not answer the request. */
+/* As census_foreign_text, for nodes that were chosen and did not answer the request. */
 char *census_unanswered_text(const struct gather *nodes);
 
 /* Names of nodes that answered the census of a request, also of late ones, a line each. */
 char *census_names(const struct gather *nodes);
 
-/* The same for nodes of a request that its census does not count. */
+/* As census_foreign_text, for nodes of a request that its census does not count. */
 char *census_late_text(const struct gather *nodes);
 
-/* Reports those of another version of the protocol. */
+/* Reports the nodes with another version of the protocol. */
 void census_text_report(const struct gather *census, void (*report)(void *ctx, const char *text),
 			void *ctx);

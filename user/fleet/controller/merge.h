@@ -38,7 +38,10 @@ struct spool_result {
 	u32 chance_ppb;            /* that the node was chosen; by `reach` of merge_order */
 	const void *bytes;
 	size_t len;
-	/* That its CPUs can give, of values in samples and in ns. 0: unknown. */
+	/*
+	 * The largest sums that the node's CPUs can produce in the recorded time: of a value in
+	 * samples, and of a value in ns. 0: unknown. A result with more is refused.
+	 */
 	u64 most_samples, most_ns;
 };
 
@@ -71,7 +74,7 @@ struct merge_order {
 struct work *merge_begin_spool(struct workers *w, const struct spool *s,
 			       const struct merge_order *o);
 
-/* What a node's result added up to, in its first value type. */
+/* The sum of a node's result, in its first value type. */
 struct merge_total {
 	char node[64];
 	u64 raw, value; /* `value` is weighted */

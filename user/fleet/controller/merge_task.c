@@ -22,11 +22,12 @@
 #include "profile/names.h"
 #include "profile/selection.h"
 
-#define RAW_BYTES       (16u << 20)
-#define KEPT_BYTES      (32 << 20) /* kept free by malloc: the next result needs about as much */
-#define CUT_NOTE        "cut-stacks"
-#define ESTIMATE_ROOM   16 /* nodes that fail, and small ones that were drawn, raise an estimate */
-#define PRUNE_NODES     500000 /* of the tree: from here on the lightest stacks go early */
+#define RAW_BYTES     (16u << 20)
+#define KEPT_BYTES    (32 << 20) /* kept free by malloc: the next result needs about as much */
+#define CUT_NOTE      "cut-stacks"
+#define ESTIMATE_ROOM 16 /* nodes that fail, and small ones that were drawn, raise an estimate */
+/* nodes of the tree beyond which the lightest stacks are folded before the merge ends */
+#define PRUNE_NODES     500000
 #define SPOOL_BYTES_MAX (64u << 20)
 
 /* The profile that all results are added to. */

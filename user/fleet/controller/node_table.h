@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each node recorded of each service and method. Intervals over nodes need these sums, and no
- * stack of each node. Workers make the rows of the results that they merge; the controller joins
- * them.
+ * The sums that each node recorded for each service and method. Intervals over nodes need these
+ * sums, and no stack of each node. Workers make the rows of the results that they merge; the
+ * controller joins them.
  */
 #pragma once
 
@@ -39,7 +39,7 @@ void node_table_fini(struct node_table *t);
 /* The index of a text that is added if missing; UINT32_MAX: there is no room. */
 u32 node_table_text(struct node_table *t, const char *text);
 
-/* The index of the text of that type; UINT32_MAX: there are no rows of it. */
+/* The index of the text of that type; UINT32_MAX: no row has that type. */
 u32 node_table_type(const struct node_table *t, const struct value_type *type);
 
 /* Adds the rows of a node, with the names of its frames after `names`. */

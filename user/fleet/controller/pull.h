@@ -72,5 +72,5 @@ void pulls_take(struct pulls *all, struct pull *p, const char *subject,
 /* Asks for chunks, and again for those that did not arrive. */
 void pulls_tick(struct pulls *all, u64 now_ns);
 
-/* Those that are queued or on their way are lost. */
+/* Ends all results that are queued or being fetched: each counts as lost, with the reason `why`. */
 void pulls_give_up(struct pulls *all, const char *why);

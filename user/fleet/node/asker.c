@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node remembers of a key. */
+/* State that a node keeps for each key that asks it. */
 #include "fleet/node/asker.h"
 
 #include <errno.h>

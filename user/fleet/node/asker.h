@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a node remembers of a key: how fast it asks, its nonces, and refusals that were listed. */
+/*
+ * State that a node keeps for each key that asks it: the rate of requests, used nonces, and
+ * refusals that were already listed.
+ */
 #pragma once
 
 #include "base/vec.h"

@@ -15,10 +15,10 @@ void budget_init(struct budget *b, u32 nr_cpus, u64 now_ns);
 /* Makes it smaller, or as large as before: so many millionths of all CPUs. It refills nothing. */
 void budget_limit(struct budget *b, u32 ppm, u64 now_ns);
 
-/* What a bucket that had `left_ns` has after `passed_ns`. */
+/* The level of a bucket `passed_ns` after it was at `left_ns`. */
 u64 budget_refilled(u32 nr_cpus, u64 left_ns, u64 passed_ns);
 
-/* What is left now. */
+/* The CPU time that is left now. */
 u64 budget_left(struct budget *b, u64 now_ns);
 
 /* Takes CPU time out; more than there is leaves nothing. */
@@ -27,5 +27,5 @@ void budget_take(struct budget *b, u64 cpu_ns, u64 now_ns);
 /* Gives back what was taken for nothing. */
 void budget_give(struct budget *b, u64 cpu_ns);
 
-/* What a recording is expected to cost: 40 us for each sample, and the merge. */
+/* The expected CPU time of a recording: 40 us for each sample, and the merge. */
 u64 budget_estimate(u32 nr_cpus, u32 hz, u32 duration_s);

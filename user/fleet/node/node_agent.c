@@ -255,7 +255,7 @@ static void fail_run(struct node_agent *n, struct run *r)
 	r->is_dropped = true;
 }
 
-/* What a request is answered with. */
+/* The answer to a request. */
 struct reply {
 	const struct fleet_request *request;
 	const char *to;

@@ -22,7 +22,7 @@
 #define NODE_AGENT_LOST       20          /* percent of samples */
 #define NODE_AGENT_LOST_LEAST 1000        /* .. of at least so many */
 
-/* What the daemon is to do. */
+/* A recording that the daemon has to start. */
 struct node_agent_work {
 	u32 number; /* for node_agent_started and node_agent_ended */
 	const struct fleet_request *request;
@@ -106,7 +106,9 @@ const char *node_agent_subject(const struct node_agent *n, u32 i);
 /* A message on one of its subjects; `reply` may be "". */
 void node_agent_message(struct node_agent *n, const char *reply, const void *bytes, size_t len);
 
-/* The host's reports on what it was told to start. `v` is ACCEPT if it runs. */
+/*
+ * The host reports on a recording that it was asked to start. `v` is ACCEPT if the recording runs.
+ */
 void node_agent_started(struct node_agent *n, u32 number, enum verdict v, const char *why);
 void node_agent_ended(struct node_agent *n, u32 number, const struct node_agent_result *r);
 
@@ -120,5 +122,5 @@ void node_agent_died(struct node_agent *n, u32 number, u32 nr);
 void node_agent_set_budget(struct node_agent *n, u32 nr_cpus, u64 left_ns);
 u64 node_agent_budget_left(struct node_agent *n);
 
-/* Deadlines; call it some times a second. */
+/* Handles deadlines that have passed. Call it several times a second. */
 void node_agent_tick(struct node_agent *n);

@@ -5,7 +5,7 @@
 #include "fleet/wire/link.h"
 
 enum bus_packet_kind {
-	BUS_STARTED = 1, /* from the process: tell it the subjects */
+	BUS_STARTED = 1, /* from the process: it runs now and needs the list of subjects */
 	BUS_UP,
 	BUS_DOWN,
 	BUS_MESSAGE,

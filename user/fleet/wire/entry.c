@@ -46,7 +46,7 @@ int entry_parse(const void *bytes, size_t len, struct entry *out)
 	return 0;
 }
 
-/* What follows the prefix if it can be a name; else NULL. */
+/* The rest of the subject behind the prefix if that can be a node's name; else NULL. */
 static const char *name_after(const char *subject, const char *prefix)
 {
 	size_t len = strlen(prefix);

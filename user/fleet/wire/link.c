@@ -93,7 +93,10 @@ int link_subscribe(struct link *l, const char *subject)
 	return put(l, BUS_SUBSCRIBE, subject, "", "", 0);
 }
 
-/* A process that was started anew knows none. One that has just been told a subject keeps one. */
+/*
+ * Sends all subjects to a process that was started anew, which knows none. A process that already
+ * has a subject ignores its repetition.
+ */
 static void repeat_subjects(struct link *l)
 {
 	for (u32 i = 0; i < l->nr_subjects; i++)

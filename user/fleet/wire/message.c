@@ -232,7 +232,7 @@ static bool take_chunk(const Fleet__Chunk *in, struct fleet_chunk *out)
 	       node_name_is_valid(out->node);
 }
 
-/* What the fields alone do not say. */
+/* Reads and checks the parts of a message that the table of fields does not cover. */
 static bool take_rest(const ProtobufCMessage *in, struct fleet_message *out)
 {
 	switch (out->kind) {

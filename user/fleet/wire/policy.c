@@ -88,7 +88,7 @@ const char *policy_open(const struct fleet_signed *m, const struct fleet_keys *k
 		return "the signature is not right";
 	if (policy_decode(m, &p))
 		return "it is malformed";
-	/* It would outlast all that follow. */
+	/* A policy from the future would win over all later ones. */
 	if (p.at_ms > now_ms + POLICY_CLOCK_MS)
 		return "it comes from the future: a clock is wrong";
 	copy_text(p.by, sizeof(p.by), key->person); /* of the key, whatever the policy says */

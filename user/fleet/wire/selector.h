@@ -41,7 +41,10 @@ struct selector {
 /* -EINVAL and a sentence with the position if the text is no selector. "" chooses everything. */
 int selector_parse(const char *text, struct selector *out, struct str *why);
 
-/* It chooses no processes but those of a service: their use of CPUs is known. */
+/*
+ * Whether the selector chooses processes by their service only, or takes all of them. The CPU use
+ * of services is known.
+ */
 bool selector_is_of_services(const struct selector *s);
 
 /* The first event is `cpu`, as without any: its values follow the use of CPUs. */

@@ -53,7 +53,7 @@ struct agents_entry {
 	char loaded_path[DELIVERY_PATH_MAX];
 };
 
-/* What the processes of a user have taken, for turns.c and budget.c. */
+/* Memory and time that the processes of one user have taken, for turns.c and budget.c. */
 struct agents_user {
 	uid_t uid;
 	u32 running, running_novm;

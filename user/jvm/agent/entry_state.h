@@ -20,7 +20,10 @@ void entry_wait_longer(struct agents_entry *e, const char *reason);
 /* An attach failed: retries a few times, then refuses. */
 void entry_fail(struct agents_entry *e, const struct inject_result *result);
 
-/* It would print a warning, and nobody needs more than names. */
+/*
+ * Skips the attach: the JVM would print a warning, and only names are needed, which are read
+ * without an agent.
+ */
 void entry_spare(struct agents_entry *e, const char *reason);
 
 /* No VM can be read in it. The next try does not insist on one, and waits for its turn. */

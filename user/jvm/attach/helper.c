@@ -42,7 +42,7 @@ struct child {
 	pid_t pid;
 	int pidfd;
 	bool is_opener;
-	int sock; /* is told how the child ended; -1: nobody asks */
+	int sock; /* receives a message on how the child ended; -1: nobody waits for one */
 };
 
 /* In the helper. */
@@ -275,7 +275,9 @@ void helper_free(struct helper *h)
 	if (!h)
 		return;
 	close(h->sock);
-	/* It has other rights than we: perhaps we may not kill it. It ends with us at the latest.
+	/*
+	 * The child has other rights than this process, which perhaps may not kill it. The child
+	 * ends with this process at the latest.
 	 */
 	poll(&(struct pollfd){ h->pidfd, POLLIN, 0 }, 1, ENDING_MS);
 	waitpid(h->pid, NULL, WNOHANG);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a JVM knows about itself at this moment. */
+/* Reads the values that a JVM keeps about itself. */
 #include "jvm/hotspot/gauges.h"
 
 #include <stdio.h>

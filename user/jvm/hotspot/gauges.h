@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a JVM knows about itself at this moment: its threads' allocations and states, its heap.
+ * The values that a JVM keeps about itself: its threads' allocations and states, its heap.
  *
  * Thread::_allocated_bytes counts what a thread has allocated since its start: the TLABs (buffers)
  * that it has used up, and objects outside of TLABs. The used part of its present TLAB is added

@@ -374,8 +374,8 @@ static int read_names_surely(struct methods *all, const struct fingerprint *prin
 }
 
 /*
- * What was read of a Method is consistent only if it has not changed: -EBADMSG. -EAGAIN if classes
- * were unloaded meanwhile.
+ * Checks that the Method has not changed while its pieces were read: -EBADMSG if it has. -EAGAIN if
+ * classes were unloaded in between.
  */
 static int check_method(const struct vm_memory *j, u64 method, const struct look *look,
 			bool *is_native)
@@ -557,7 +557,8 @@ static void read_lines(struct methods *all, struct known_method *k)
 
 	mem_read_batch(j->mem, requests, j->unloads ? 2 : 1);
 	if (!era_has(&k->era, requests[1].ok ? nr_unloads + 1 : 0) && !has_same_class(all, k))
-		return; /* another class's; a later call for this Method reads again */
+		/* the table may be another class's; a later call for this Method reads again */
+		return;
 	k->lines_at = 0;
 	k->lines_len = requests[0].ok ? (u32)line_table_length(table, len, j->jdk >= 20) : 0;
 	k->lines = requests[0].ok ? xmemdup(table, k->lines_len) : NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks up where a JVM keeps whether it knows all dependencies of its compiled code. */
+/*
+ * Finds the address of a JVM's flag that says whether the JVM has recorded all dependencies of its
+ * compiled code.
+ */
 #include "jvm/process/code_dependencies.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include "elf/functions.h"
 #include "jvm/process/code_dependencies.h"
 
-/* The same in JDK 8 to 28: a static member of a class. */
+/* The flag's symbol, a static member of a class; the same name in JDK 8 to 28. */
 #define VARIABLE "_ZN11JvmtiExport30_all_dependencies_are_recordedE"
 
 static int ask_for_debug_file(enum debug_place place, const char *path, void *io)

@@ -19,7 +19,7 @@
 enum {
 	FACT_PROGRAM = 1, /* the names were read for this program */
 	FACT_JVM = 2,     /* the process had loaded a JVM */
-	FACT_COMMAND = 4, /* the JVM had told its command line */
+	FACT_COMMAND = 4, /* the JVM had reported its command line */
 };
 
 bool process_is_java(const struct process *p)
@@ -58,7 +58,7 @@ static void read_words(struct process *p, struct words *w)
 	n->again_ns = is_whole ? 0 : time_mono_ns() + n->pause_ns;
 }
 
-/* What cannot be read stays as it is. */
+/* Reads names again. A name that cannot be read stays as it was. */
 static void look(struct process *p, const char *command, bool is_over)
 {
 	struct process_names *n = &p->names;

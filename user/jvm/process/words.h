@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arguments and the environment of a process, and what they tell about its service. The process
- * wrote both. Reading them never waits longer than other reads of its memory (proc/mem.h).
+ * The arguments and the environment of a process, and the name of its service that follows from
+ * them. The process wrote both. Reading them never waits longer than other reads of its memory
+ * (proc/mem.h).
  */
 #pragma once
 

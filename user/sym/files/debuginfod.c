@@ -282,7 +282,7 @@ int debuginfod_file(const struct debuginfod *d, const char *build_id, const char
 		return -ENOENT;
 	if (f->state != FETCH_ARRIVED)
 		return -EAGAIN;
-	/* It has no name yet, and was opened for writing. */
+	/* The file has no name yet, and was opened for writing. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(f->file->f));
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;

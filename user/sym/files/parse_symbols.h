@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What workers read of the files that hold native code, and the check of their answers. */
+/*
+ * The parts of native files that workers read (build id, segments, functions), and the check of the
+ * workers' answers.
+ */
 #pragma once
 
 #include "elf/symbols.h"

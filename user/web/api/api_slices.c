@@ -88,7 +88,7 @@ void api_slices(struct request *q)
 	to = r.to_ms <= TIME_MAX_MS ? r.to_ms : to;
 	const struct store_strip_query query = { from * NS_PER_MS, to * NS_PER_MS,
 						 *event ? event : "cpu", (u32)steps };
-	/* The newest slices are not there yet. */
+	/* Slices arrive up to STORE_LATE_NS after their end: the newest ones are still missing. */
 	u64 written_ns = time_wall_ns() - STORE_LATE_NS;
 	u64 known_ns = query.to_ns < written_ns ? query.to_ns : written_ns;
 	struct store_coverage coverage = { 0 };

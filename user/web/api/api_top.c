@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the JVMs do now. Part of web/api/api.h. */
+/* The latest readings of the JVMs. Part of web/api/api.h. */
 #include "base/time.h"
 #include "web/api/api.h"
 #include "web/recordings/service.h"

@@ -113,7 +113,10 @@ static void fleet_budget_tick(struct fleet_budget *b, struct node_agent *n, u32 
 		b->left_ns = node_agent_budget_left(n);
 	}
 	u64 left_ns = node_agent_budget_left(n);
-	/* It grows all the time; only what was taken must survive. */
+	/*
+	 * The budget grows all the time; that is written rarely. A withdrawal must survive a
+	 * restart, so it is written at once.
+	 */
 	if (left_ns + WORTH_NS > b->left_ns && left_ns < b->left_ns + 100 * WORTH_NS)
 		return;
 	b->left_ns = left_ns;
@@ -352,7 +355,7 @@ static void fetch_recording(struct node_request *e)
 	stored_fini(&s);
 }
 
-/* It is stored once there is room; nobody waits so long. */
+/* The recording is stored once there is room, but the asker does not wait that long. */
 static void give_up(struct node_request *e, const struct session *s)
 {
 	auto_free char *why = xasprintf("%s%sIt cannot be stored: the disk is full or read-only.",

@@ -26,7 +26,7 @@ void fleet_free(struct fleet *f);
 /* Publishes that a trigger fired: once, when its recording has begun or was refused. */
 void fleet_fired(struct fleet *f, const struct fired *fired);
 
-/* A JVM crashed: the recordings that select it are told. */
+/* Call it when a JVM has crashed: reports that to the recordings that select the JVM. */
 void fleet_crashed(struct fleet *f, const struct control_crashed *c);
 
 /* The node's name and its connection; null if there is no fleet. */

@@ -30,7 +30,10 @@ void fleet_requests_free(struct fleet_requests *all);
 /* For poll; -1: none. */
 int fleet_requests_fd(const struct fleet_requests *all);
 
-/* Goes on. Call it after messages, and every 20 ms while one runs. */
+/*
+ * Takes the next steps of running requests. Call it after messages, and every 20 ms while a request
+ * runs.
+ */
 void fleet_requests_tick(struct fleet_requests *all);
 bool fleet_requests_run(const struct fleet_requests *all);
 

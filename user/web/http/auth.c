@@ -40,7 +40,10 @@ static void make_keys(u8 keys[2][SIPHASH_KEY_LEN], const char *token, u8 first)
 	}
 }
 
-/* The same after a restart. 32 bits of a hash reveal nothing of the token. */
+/*
+ * The cookie keeps its name after a restart. The 32 bits of a hash in it reveal nothing of the
+ * token.
+ */
 static void name_cookie(struct auth *a)
 {
 	static const u8 label[SIPHASH_KEY_LEN] = "sysflame cookie";

@@ -18,7 +18,7 @@ struct store;
 #define AUTH_CODE_S    (10 * 60ull)
 #define AUTH_TOKEN_MIN 32 /* bytes */
 
-/* What a valid ticket says of itself. */
+/* The content of a valid ticket. */
 struct ticket {
 	u64 number, end_s;
 };

@@ -86,7 +86,7 @@ const char *request_who(const struct request *q);
  */
 bool request_query_u64(struct request *q, const char *name, u64 min, u64 max, u64 *out);
 
-/* The same for a text of at most `max` bytes without control characters. */
+/* As above, for a text of at most `max` bytes without control characters. */
 bool request_query_text(struct request *q, const char *name, size_t max, const char **out);
 
 /* Waits for a reply: one of the functions below, called later. Nothing happens if there is one. */
@@ -105,7 +105,7 @@ void reply_error(struct request *q, enum api_error type, const char *field, cons
 /* The error for a negative errno of the store or of a job; `doing`: "read the profile". */
 void reply_errno(struct request *q, int err, const char *doing);
 
-/* The same for what a job_done_fn gets (web/jobs/queue.h). */
+/* As reply_errno, for the arguments of a job_done_fn (web/jobs/queue.h). */
 void reply_job_error(struct request *q, int err, const struct payload *result, const char *doing);
 
 struct reply_form {

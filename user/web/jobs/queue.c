@@ -210,7 +210,10 @@ static int job_result(struct job *j, struct payload **out)
 void queue_poll(struct queue *q)
 {
 	workers_poll(q->workers);
-	/* Those who get a result may add jobs, at the end. */
+	/*
+	 * The callbacks that get a result may add jobs. These are appended, so the loop reaches
+	 * them.
+	 */
 	for (size_t i = 0; i < q->jobs.nr;) {
 		struct job *j = q->jobs.at[i];
 		struct payload *result = NULL;

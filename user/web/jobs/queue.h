@@ -44,7 +44,7 @@ void queue_free(struct queue *q);
 /* -EBUSY: too many wait; `done` is not called then. The descriptors are taken over in any case. */
 int queue_add(struct queue *q, const struct job_order *order);
 
-/* The same for a result that may be there already: true if `done` was called or will be. */
+/* As queue_add, for a result that may exist already: true if `done` was called or will be. */
 bool queue_join(struct queue *q, const char *key, job_done_fn done, void *ctx);
 
 /* Takes results and calls `done`. Does not wait. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the web process writes into the store: a finished profile, after a worker has read what
- * lists show about it; and longer slices, which workers make of old ones.
+ * Writes of the web process into the store: a finished profile, after a worker has read what lists
+ * show about it; and longer slices, which workers make of old ones.
  */
 #pragma once
 

@@ -53,6 +53,6 @@ void range_widen(struct service *sv, struct range *r);
 void range_reply_error(struct request *q, int err, const struct payload *result,
 		       const struct range *r, const char *doing);
 
-/* A job that makes the profile of a range in a format. As queue_add. */
+/* Starts a job that makes the profile of a range in a format. Returns the same as queue_add. */
 int range_render(struct service *sv, const struct range *r, const char *format, job_done_fn done,
 		 void *ctx);

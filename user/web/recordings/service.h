@@ -16,7 +16,7 @@ struct push;
 struct sessions;
 struct streams;
 
-/* What clients with a stream do not know yet. */
+/* The kinds of changes that clients with an open stream have not been sent yet. */
 enum change {
 	CHANGED_PROFILES = 1,
 	CHANGED_SESSIONS = 2,
@@ -42,7 +42,7 @@ struct service {
 	struct thinning thinning;
 	struct triggered triggered;
 	struct alerts alerts;
-	struct fleet *fleet;             /* NULL: this node is in none */
+	struct fleet *fleet;             /* NULL: this node is in no fleet */
 	struct fleet_requests *requests; /* NULL: this server asks no fleet */
 	struct push *push;               /* NULL: nothing is pushed */
 	char host[256];

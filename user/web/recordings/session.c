@@ -290,7 +290,7 @@ static void keep_piece(struct session *s, struct payload *b, void (*maker)(struc
 	keep_profile(s->sv, &f, b, kept, s);
 }
 
-/* Goes on without a part that cannot be read. */
+/* Leaves out a part that cannot be read, and merges the others. */
 static void leave_out_part(struct session *s)
 {
 	s->nr_damaged++;

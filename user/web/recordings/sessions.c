@@ -393,7 +393,7 @@ void sessions_adopt_orphans(struct sessions *all)
 		log_info("keeping recording %llu, which was not stored", (unsigned long long)s->id);
 		if (s->is_ended)
 			session_finish(s);
-		else /* or nothing could be noted of it */
+		else /* or the store could not note anything about the recording */
 			end(s, 0, "The daemon ended before all of the recording was stored.",
 			    -ECONNRESET);
 	}

@@ -84,10 +84,13 @@ void session_join(struct session *s);
  */
 void session_finish(struct session *s);
 
-/* Tries again what failed for a reason that passes, as a full disk. Call it some times a second. */
+/*
+ * Repeats work that failed for a temporary reason, such as a full disk. Call it several times a
+ * second.
+ */
 void session_tick(struct session *s);
 
-/* Nothing of it becomes a profile, whatever happens. */
+/* Whether the recording was dropped: none of its samples will become a profile. */
 bool session_is_dropped(const struct session *s);
 
 /* Calls `answer` or `pulled` if nobody did. `pulled` follows no error. */
@@ -129,5 +132,5 @@ void sessions_message(struct sessions *all, const struct control_message *m, int
 /* The channel has ended: keeps the parts of the recordings that ran. */
 void sessions_lost_recorder(struct sessions *all, const char *why);
 
-/* Deadlines; call it some times a second. */
+/* Handles deadlines that have passed. Call it several times a second. */
 void sessions_tick(struct sessions *all);
