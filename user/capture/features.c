@@ -112,7 +112,9 @@ static void check_capabilities(struct check *c)
 		       p->remedy);
 }
 
-/* Loads the programs of the event cpu: only that shows if verifier, seccomp and lockdown allow it.
+/*
+ * Loads the programs of the event cpu: only a trial shows whether verifier, seccomp and lockdown
+ * allow loading.
  */
 static int load_programs(void)
 {

@@ -28,5 +28,8 @@ void features_each(feature_fn visit, void *ctx);
  */
 bool features_has_host_pids(void);
 
-/* The same as a condition for recording: -ENOTSUP, after logging the remedy, if it does not. */
+/*
+ * Checks features_has_host_pids before a recording: -ENOTSUP, after logging the remedy, if the PIDs
+ * are others.
+ */
 int features_check_host_pids(void);

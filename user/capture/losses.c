@@ -10,8 +10,8 @@
 struct reason {
 	const char *key;
 	u32 stat;        /* the counter of all events together; it has the sentence */
-	bool takes_ring; /* a larger ring is a remedy, besides fewer samples */
-	bool is_missed;  /* our program did not run: the remedy is that of the counter */
+	bool takes_ring; /* a larger ring is also a remedy, as are fewer samples */
+	bool is_missed;  /* no program of ours ran for these samples: use the counter's remedy */
 };
 
 static const struct reason reasons[NR_EVENT_COUNTS] = {

@@ -10,7 +10,7 @@ struct loss {
 	const char *why;   /* "the ring buffer was full" */
 	const char *remedy;
 	u64 nr;
-	u64 nr_due; /* samples due by the clock, of which `nr` are; 0: unknown */
+	u64 nr_due; /* samples due by the clock; `nr` of them were lost; 0: unknown */
 };
 
 typedef void (*loss_fn)(const struct loss *loss, void *ctx);

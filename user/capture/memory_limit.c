@@ -9,8 +9,10 @@
 #include "base/time.h"
 #include "proc/cgroup.h"
 
-#define MATTERS_BYTES     (256u << 20) /* a recording with default tables stays below */
-#define SYMBOLS_SHARE     8            /* of the room at the start */
+/* with a limit of this size or more, a recording with default tables fits */
+#define MATTERS_BYTES (256u << 20)
+/* budget of symbols: this fraction of the room at the start */
+#define SYMBOLS_SHARE     8
 #define RING_SHARE        16
 #define BACKLOG_SHARE     16 /* of records copied out of the ring */
 #define RESULTS_SHARE     32 /* of workers, before more work begins */

@@ -11,7 +11,7 @@
 #include "sym/symbolize.h"
 
 struct memory_limit {
-	u64 limit;        /* in bytes; 0: none that matters */
+	u64 limit;        /* in bytes; 0: no limit, or a large one */
 	u64 symbol_bytes; /* the present budget of symbols */
 	u64 checked_ns;
 	u64 nr_drops;
@@ -26,7 +26,9 @@ struct tables_sizes memory_limit_tables(const struct memory_limit *m);
 /* The size of the ring that the limit allows; 0: any. */
 size_t memory_limit_ring_bytes(const struct memory_limit *m);
 
-/* How much of a ring may be copied out before it is looked at; 0: as much as usual. */
+/*
+ * How many bytes of records may be copied out of a ring before they are processed; 0: the default.
+ */
 size_t memory_limit_backlog_bytes(const struct memory_limit *m);
 
 /* Drops caches if little room is left; call it at every turn. The first drop is a warning. */

@@ -34,18 +34,20 @@
 #define TICK_LAG_MS       250 /* while nobody waits for a sample */
 #define WOKEN_US          2000
 #define URGENT_NS         (5 * NS_PER_MS)
-#define BEHIND_BYTES      (1u << 20) /* of records not yet taken in */
-#define POLL_NS           (50 * NS_PER_MS)
-#define FOLLOW_NS         NS_PER_SEC
-#define FOLLOW_CPUS_NS    (5 * NS_PER_SEC)  /* while nobody waits for a sample */
-#define WAIT_START_NS     (500 * NS_PER_MS) /* for workers, before sampling begins */
-#define WAIT_TICK_NS      (20 * NS_PER_MS)  /* and in each tick while it samples */
-#define KEEP_EXITED_NS    (AGENT_PENDING_NS + 2 * NS_PER_SEC)
-#define RING_BYTES        (2u << 20) /* some 32,000 forks, execs or exits between two reads */
+/* more bytes of records than this wait: the recorder is behind */
+#define BEHIND_BYTES   (1u << 20)
+#define POLL_NS        (50 * NS_PER_MS)
+#define FOLLOW_NS      NS_PER_SEC
+#define FOLLOW_CPUS_NS (5 * NS_PER_SEC)  /* while nobody waits for a sample */
+#define WAIT_START_NS  (500 * NS_PER_MS) /* for workers, before sampling begins */
+#define WAIT_TICK_NS   (20 * NS_PER_MS)  /* and in each tick while it samples */
+#define KEEP_EXITED_NS (AGENT_PENDING_NS + 2 * NS_PER_SEC)
+#define RING_BYTES     (2u << 20) /* some 32,000 forks, execs or exits between two reads */
 
 /*
- * Starts the other processes, then waits for them: they and this one drop their rights at the same
- * time. First of all the workers, which inherit what this process has by now.
+ * Starts the other processes, then waits for them: all drop their rights at the same time. The
+ * workers come first, because they inherit the descriptors and memory that this process has by
+ * then.
  */
 static void limit_rights(struct node *n)
 {
@@ -214,7 +216,8 @@ static void return_records(struct node *n)
 
 /*
  * Reading symbols of the kernel or of a large file takes longer than a class may live. Applying
- * many samples takes longer than the rings can wait. Both are therefore read between items.
+ * many samples takes longer than the rings can wait. Classes and rings are therefore read between
+ * items.
  */
 static void apply_turn(struct node *n)
 {
@@ -232,7 +235,9 @@ static void apply_turn(struct node *n)
 	return_records(n);
 }
 
-/* The records of before the first ring was read become the turn. */
+/*
+ * The records older than the first read of a ring become this turn; later ones wait for the next.
+ */
 static void begin_turn(struct node *n)
 {
 	inbox_begin_turn(&n->inbox, n->turn_ns, &n->turn);
@@ -288,7 +293,10 @@ static void hook_fallback_end(u32 hooks, const struct process *p, struct sources
 	sources_end_fallback(sources, p, hooks);
 }
 
-/* Some agents do not report all events, or do so again. */
+/*
+ * Attaches and detaches fallback probes for agents that do not report all events, or report them
+ * again.
+ */
 static void fall_back(const struct recording *r)
 {
 	const struct node *n = r->node;
@@ -386,7 +394,7 @@ static bool any_begins(const struct node *n)
 	return false;
 }
 
-/* Nobody waits for a sample, if only because nothing is recorded. */
+/* Whether the node may process records late: no recording is watched, or there is none. */
 static bool may_lag(const struct node *n)
 {
 	vec_each(r, &n->recordings)

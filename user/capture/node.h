@@ -17,8 +17,9 @@ struct node_options {
 	struct workers
 		*workers; /* parse files; the node takes them over. NULL: it starts its own */
 	enum agent_mode agent;
-	const char *agent_path;    /* the agent's library; NULL: the installed one */
-	const char *within;        /* the control group that bounds it; NULL: the whole node */
+	const char *agent_path; /* the agent's library; NULL: the installed one */
+	/* control group to which the recorder is limited; NULL: the whole node */
+	const char *within;
 	bool lines;                /* one frame per line of a Java method */
 	bool signatures;           /* Java methods have their signature in the name */
 	bool addresses;            /* functions without a symbol have their offset as name */
@@ -28,7 +29,7 @@ struct node_options {
 	bool keeps_output_rights;  /* the output needs rights over files of others
 				      (sandbox/rights.h) */
 	bool ends_without_helpers; /* the caller watches node_lost_helper and ends */
-	/* A JVM was ended by that signal. NULL: nobody wants to know. */
+	/* Called when a JVM was ended by a signal. May be NULL. */
 	void (*jvm_killed)(struct process *p, u32 signal, void *ctx);
 	void *jvm_killed_ctx;
 	bool keeps_rights; /* for tests that go on after the node's end: drops none, attaches no
@@ -42,7 +43,7 @@ struct node_options {
  */
 struct node *node_new(const struct node_options *options);
 
-/* Loads the node's BPF programs. node_start does it otherwise. Logs errors. */
+/* Loads the node's BPF programs. Without a call, node_start loads them. Logs errors. */
 int node_load(struct node *n);
 
 /*
@@ -67,7 +68,7 @@ int node_tick_ms(const struct node *n);
  */
 int node_fd(struct node *n);
 
-/* node_fd was readable: waits for the program's next mappings for a moment. */
+/* Call it when node_fd was readable. Waits a moment for the program's next mappings. */
 void node_woken(struct node *n);
 
 enum node_helper {
@@ -78,8 +79,8 @@ enum node_helper {
 };
 
 /*
- * The first process of the node that ran and does not work any more; NR_NODE_HELPERS if all of them
- * work. They cannot be started again: the rights for it are gone.
+ * The first helper process of the node that has ended or hangs; NR_NODE_HELPERS if all work. It
+ * cannot be started again, because the node no longer has the rights for that.
  */
 enum node_helper node_lost_helper(const struct node *n);
 

@@ -22,8 +22,9 @@ struct recording;
 struct node {
 	struct node_options options;
 	struct rights *rights;
-	int timing_fd;           /* keeps the run time of BPF programs known; -1: it is not */
-	struct workers *workers; /* read the files of processes; NULL: they are read here */
+	/* while it is open, the kernel measures the run time of BPF programs; -1: not open */
+	int timing_fd;
+	struct workers *workers; /* read the files of processes; NULL: this process reads them */
 	struct node_programs *bpf;
 	struct remote *remote; /* NULL: not needed */
 	struct sideband *sideband;
@@ -61,5 +62,5 @@ struct node {
 /* Applies an item of any kind. The item keeps its record. */
 void node_apply(struct node *n, const struct item *item);
 
-/* The process has ended, and no record reported it. */
+/* Call it for a process whose end no record reported. */
 void node_apply_lost_exit(struct node *n, struct process *p, u64 time_ns);

@@ -41,7 +41,10 @@ static void note_incomplete(const struct incomplete *i, void *ctx)
 	free(key);
 }
 
-/* The summary has no line for these, so they are warnings as well. */
+/*
+ * Notes files that were left out. The summary has no line for them, so each is logged as a warning,
+ * too.
+ */
 static void note_files_left_out(const struct node *n, const struct cut *c)
 {
 	u64 nr_maps = c->losses.nr_maps_left_out, nr = c->losses.nr_files_left_out;
@@ -104,9 +107,10 @@ static void note_memory_left_out(const struct cut *c)
 		 (int)m->last.pid, m->user, nr > 1 ? " and of others" : "");
 }
 
-#define OTHERS_MAX 3 /* of those with a time, and as many of those whose time is unknown */
+#define OTHERS_MAX 3 /* most programs named: of those with a known run time, and of those without \
+		      */
 
-/* More than noise, as in the summary. */
+/* Whether more samples are missing than noise explains; the summary uses the same rule. */
 static bool has_missed(const struct recording *r, const struct cut *c)
 {
 	for (u32 i = 0; i < r->options.events->list.nr; i++) {

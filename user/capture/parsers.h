@@ -7,7 +7,8 @@
 extern const struct worker_kind parsers;
 
 /*
- * Starts them with all tasks of the recorder. They inherit what this process has by now. Negative
- * errno: the caller parses files itself, with NULL as workers.
+ * Starts the workers with all tasks of the recorder. They inherit the memory and descriptors that
+ * this process has at this time. Negative errno: the caller parses files itself, with NULL as
+ * workers.
  */
 int parsers_new(struct workers **out);

@@ -164,7 +164,10 @@ static int admit_targets(struct recording *r)
 	return nr < 0 ? nr : 0;
 }
 
-/* make_ready requests them again, which costs nothing, and for the other targets. */
+/*
+ * Requests tables early. make_ready requests them once more, which costs nothing, and for the other
+ * targets, too.
+ */
 static void want_tables(struct process *p, void *ctx)
 {
 	struct recording *r = ctx;
@@ -197,7 +200,10 @@ static void make_ready(struct process *p, void *ctx)
 		recording_admit_jvm(r, p, r->needs_hooks || r->options.agent == AGENT_ALWAYS);
 }
 
-/* Whatever the node has left out until now is missing in the first cut, too. */
+/*
+ * The first cut counts files and mappings that the node left out before it began: they are missing
+ * in it, too.
+ */
 static void set_before(struct recording *r)
 {
 	struct loss_counts *b = &r->before;

@@ -39,21 +39,26 @@ struct recording_event {
 
 /* Numbers on a recording, for the live line and the summary. */
 struct recording_progress {
-	u64 samples, truncated; /* that became part of the profile */
-	u64 missed;             /* of the lost ones: no program ran for them */
-	u64 sampled;            /* by the kernel; those become part of the profile, or are lost */
+	u64 samples, truncated; /* samples that became part of the profile */
+	u64 missed;             /* lost samples for which no program ran */
+	/* samples taken by the kernel: each becomes part of the profile, or is lost */
+	u64 sampled;
 	u64 lost;
 	struct recording_event events[ABI_EVENTS]; /* `samples` by event */
 	u32 nr_events;
 	struct sample_counts counts;
-	u64 held;                        /* samples of memory held back, so far */
-	u64 without_line;                /* frames of Java methods */
-	u64 name_conflicts;              /* between the agent and HotSpot's tables */
-	u64 start_to_first_sample_ns;    /* from recording_new; 0 until the first sample */
-	u64 set_up_ns, set_up_worked_ns; /* from recording_new until it runs; the CPU time in it */
+	u64 held;                     /* samples of memory held back, so far */
+	u64 without_line;             /* frames of Java methods */
+	u64 name_conflicts;           /* between the agent and HotSpot's tables */
+	u64 start_to_first_sample_ns; /* from recording_new; 0 until the first sample */
+	/* time from recording_new until the recording runs; CPU time used in it */
+	u64 set_up_ns, set_up_worked_ns;
 	struct sampling_cost cost;
 	u32 jvms; /* JVMs seen */
-	/* Of the whole node, by the agent's state; jvms_warned have printed a warning about it. */
+	/*
+	 * JVMs of the whole node, by the state of their agents. jvms_warned: JVMs that have printed
+	 * a warning about the agent.
+	 */
 	u32 jvms_asked, jvms_attached, jvms_refused, jvms_spared, jvms_warned;
 	int nr_cpus;
 	const char *event;        /* event, source and rate: "cpu-clock, 99 Hz" */
@@ -75,8 +80,8 @@ struct recording *recording_new(struct node *n, const struct recording_options *
 struct sink *recording_add_sink(struct recording *r, const struct sink_options *options);
 
 /*
- * Begins to load the programs, after node_load. recording_start does it otherwise; before
- * node_start it takes less time. Logs errors.
+ * Begins to load the programs, after node_load. Without a call, recording_start loads them. Loading
+ * takes less time before node_start. Logs errors.
  */
 int recording_load(struct recording *r);
 
@@ -125,7 +130,9 @@ void recording_progress(const struct recording *r, struct recording_progress *ou
 typedef void (*counter_fn)(const struct counter *c, u64 nr, void *ctx);
 void cut_each_reason(const struct cut *c, counter_fn visit, void *ctx);
 
-/* The same for losses that belong to no event; capture/losses.h has the losses of events. */
+/*
+ * Calls `visit` for the losses that belong to no event; capture/losses.h has the losses of events.
+ */
 void cut_each_loss(const struct cut *c, counter_fn visit, void *ctx);
 
 /* A JVM whose agent began to report events of the recording within a cut. */

@@ -60,7 +60,9 @@ void recording_close_window(struct recording *r)
 	if (r->window.begin_ns == TIME_NEVER) /* the awaited program never began */
 		recording_begin_window(r, now_ns);
 	set_window(r, begin_ns, end_ns);
-	/* Until then a CPU may have accepted and counted a sample that is younger than now_ns. */
+	/*
+	 * Before programs_set_window returned, a CPU may have taken a sample younger than now_ns.
+	 */
 	if (end_ns == now_ns)
 		r->window.end_ns = time_mono_ns();
 }
@@ -241,7 +243,7 @@ static bool take_unwalked(const struct sample *sample, void *ctx)
 	struct process *p = samples_process(&r->samples, sample);
 
 	take_sample(r, p, sample);
-	if (p->exit_ns) /* its other samples that wait bring the tables back */
+	if (p->exit_ns) /* its other waiting samples would bring the tables back */
 		unwinding_forget(r->node->unwinding, p);
 	return true;
 }
@@ -338,7 +340,8 @@ static void apply_selection(struct recording *r, const struct selection_record *
 		recording_begin_window(r, r->started_ns = s->time_ns);
 	if (!s->is_wanted) {
 		targets_drop(r->options.targets, p);
-		r->has_new_targets |= p->is_jvm; /* it may have been admitted as a JVM before */
+		/* a process may have been admitted as a JVM before that */
+		r->has_new_targets |= p->is_jvm;
 	} else if (!p->exit_ns) {
 		recording_admit(p, r);
 	}

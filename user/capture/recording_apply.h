@@ -25,7 +25,7 @@ void recording_take_virtual(struct recording *r, struct process *p,
 /* Takes the samples whose unwind rows are built now; with `all` the others too. */
 void recording_take_unwalked(struct recording *r, bool all);
 
-/* The process changes: the samples so far are walked by the mappings that it had. */
+/* Call it before a process changes its mappings: walks its samples so far with the old mappings. */
 void recording_take_samples_of(struct recording *r, const struct process *p);
 
 /*
@@ -42,7 +42,7 @@ void recording_admit(struct process *p, void *ctx);
 /* Places the events' probes in the targets that are known. */
 void recording_add_processes(struct recording *r);
 
-/* The target is new or has new mappings. */
+/* Call it when a target is new or has new mappings. */
 void recording_set_up(struct recording *r, struct process *p);
 
 /* Whether the process's container opted out. Such a process is not recorded and gets no agent. */
@@ -51,7 +51,7 @@ bool recording_is_denied(const struct recording *r, struct process *p);
 /* Counts a JVM once in jvms_seen; requests its agent if `wants_agent`. */
 void recording_admit_jvm(struct recording *r, const struct process *p, bool wants_agent);
 
-/* A process mapped code, executed a program, or ended. */
+/* Call them when a process mapped code, executed a program, or ended. */
 void recording_see_mapping(struct recording *r, struct process *p);
 void recording_see_exec(struct recording *r, const struct process *p);
 void recording_see_exit(struct recording *r, const struct process *p);

@@ -39,22 +39,23 @@ struct recording {
 	VEC(struct sample *) pending; /* of threads that waited at the end */
 	struct agent_hooks hooks;     /* what events need from agents */
 	bool needs_hooks;
-	bool has_new_targets;      /* targets without fork or exec are possible: ask the kernel */
+	/* a process may have become a target without fork or exec: ask the kernel */
+	bool has_new_targets;
 	struct loss_counts before; /* at recording_start */
 	u64 began_ns, worked_ns;   /* at recording_new */
 	u64 set_up_ns, set_up_worked_ns;
 	u64 started_ns, first_sample_ns;
-	u64 settled_ns;        /* every sample until then is in its cut */
+	u64 settled_ns;        /* every sample until this time is in its cut */
 	struct span window;    /* TIME_NEVER: not begun, no end */
 	u64 nr_denied;         /* samples of containers that opted out */
 	struct dict jvms_seen; /* JVMs among the targets that the node still knows */
 	u32 nr_jvms_gone;      /* the others */
 };
 
-/* All that is counted apart from samples. */
+/* Reads all counters that are not counts of samples. */
 void recording_losses(const struct recording *r, struct loss_counts *out);
 
-/* The run time of its BPF programs so far; 0 unless the kernel measures it. */
+/* The run time of the recording's BPF programs so far; 0 unless the kernel measures it. */
 u64 recording_run_ns(const struct recording *r);
 
 /*

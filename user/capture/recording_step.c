@@ -15,12 +15,13 @@
 #include "capture/unwind/walker.h"
 #include "stat.h"
 
-#define SET_UP_NS   NS_PER_SEC        /* then it runs, even if agents and probes are missing */
+/* after this time the window begins, even if agents and probes are missing */
+#define SET_UP_NS   NS_PER_SEC
 #define ROWS_NS     NS_PER_SEC        /* for the last stacks */
 #define NAMES_NS    (20 * NS_PER_SEC) /* for the last names */
 #define SETTLING_NS (100 * NS_PER_MS) /* from a sample's time until its record is in the ring */
 
-/* The libraries of agents that report by now have their probes. */
+/* Starts the window. The libraries of agents that report by now have their probes. */
 static void run(struct recording *r)
 {
 	r->error = sources_start(r->sources);
@@ -155,7 +156,7 @@ static void finish(struct recording *r)
 	r->state = RECORDING_DONE;
 }
 
-/* Whether the step is over; if so does what follows it. */
+/* Whether the step is over. If so, begins the next one. */
 static bool end_step(struct recording *r, u64 waited_ns)
 {
 	struct agents *agents = r->node->agents;
@@ -202,7 +203,7 @@ static void end(struct recording *r)
 	r->ending++;
 }
 
-/* Until when every sample has arrived and was added. */
+/* The time until which all samples have arrived and were added. */
 static u64 settled(const struct recording *r)
 {
 	u64 settled_ns = r->node->turn_ns - SETTLING_NS;

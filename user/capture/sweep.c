@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks for what no event reports. */
+/* Once a minute: finds changes that no event reports. */
 #include "capture/sweep.h"
 
 #include <stdlib.h>
@@ -8,7 +8,11 @@
 #include "capture/node_state.h"
 #include "capture/recording_state.h"
 
-#define FRAMES_BYTES (32u << 20) /* then they are swept, unless they grew little */
+/*
+ * with more bytes of frames than this they are swept, unless they have grown little since the last
+ * sweep
+ */
+#define FRAMES_BYTES (32u << 20)
 
 struct visit {
 	struct node *node;

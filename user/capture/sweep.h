@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks once a minute for what no event reports: processes whose exit was lost, containers without
- * processes. Caches drop entries that were not used for a minute, and unused frames are freed
- * (docs/decisions/0012-frames-are-swept.md).
+ * Once a minute: finds changes that no event reports, such as processes whose exit was lost, and
+ * containers without processes. Caches drop entries that were not used for a minute, and unused
+ * frames are freed (docs/decisions/0012-frames-are-swept.md).
  */
 #pragma once
 

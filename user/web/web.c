@@ -34,7 +34,7 @@
  * and, where the kernel has Landlock, no file outside the directory `dir` but those that name users
  * and the time zone, and those of `fleet_dir`, which may be NULL. Call it after the workers were
  * started. Logs a missing feature of the kernel. Returns a negative errno if the process would keep
- * more than that.
+ * other rights.
  */
 static int confine(int dir, const char *fleet_dir)
 {
@@ -64,7 +64,7 @@ static int confine(int dir, const char *fleet_dir)
 #define ASKS_MS        20  /* while a request to a fleet runs */
 #define RECORDER_ENDED "the recorder had ended"
 #define TLS_MAX        (1u << 20)
-#define MESSAGES_MAX   256 /* of the recorder, before others get their turn */
+#define MESSAGES_MAX   256 /* messages of the recorder in a turn, before other work */
 
 struct web {
 	struct service sv;
@@ -91,7 +91,7 @@ static void lose_recorder(struct web *w, const char *why)
 	w->sv.changed |= CHANGED_NODE | CHANGED_JVMS;
 }
 
-/* The next slices could refer to the one that was not kept. */
+/* Asks for a new book: the next slices could refer to names in the slice that was not kept. */
 static void ask_for_book(struct service *sv)
 {
 	struct control_message *m = sv->recorder.message;
@@ -303,7 +303,7 @@ static void look_at_children(struct web *w)
 	w->is_over = true;
 }
 
-/* Messages end the wait: this is for work that is due at some time. */
+/* How long to wait for messages at most: until the next work that is due at a certain time. */
 static int patience_ms(const struct web *w)
 {
 	bool runs = sessions_at(w->sv.sessions, 0) || w->sv.fleet || w->sv.requests || w->sv.push;
@@ -455,7 +455,10 @@ static int block_signals(void)
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGINT);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
-	/* Without it, poll ignores the descriptor, and the supervisor's end still ends this. */
+	/*
+	 * If signalfd fails, poll ignores the descriptor -1, and the process still ends with the
+	 * supervisor.
+	 */
 	return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 

@@ -369,7 +369,7 @@ static const struct operator* parse_operator(struct parser *p)
 	return NULL;
 }
 
-/* As the kernel compares: at the width of the field. */
+/* The value cut to the width of the field, because the kernel compares at that width. */
 static u64 narrowed(const struct filter_test *t, u64 value)
 {
 	u32 unused = t->size < 8 ? 64 - 8 * t->size : 0;
@@ -496,7 +496,7 @@ static int parse_one(struct parser *p)
 	return node;
 }
 
-/* Takes that operator if it comes next. */
+/* Takes the operator `text` if it comes next. */
 static bool takes(struct parser *p, const char *text)
 {
 	skip_blanks(p);
@@ -528,7 +528,10 @@ static int parse_or(struct parser *p)
 	return node;
 }
 
-/* Sets where the tests of the node lead to. The nodes are bounded, and with them the depth. */
+/*
+ * Sets the next test after each test of the node, if it holds and if not. The number of nodes is
+ * bounded, and so is the depth of the recursion.
+ */
 static void link_tests(const struct parser *p, int node, u8 if_true, u8 if_false)
 {
 	const struct node *n = &p->nodes[node];

@@ -17,7 +17,7 @@ struct filter_field {
 	u16 offset, size;
 	bool is_signed;
 	bool is_text;
-	bool is_array; /* of numbers: it cannot be compared */
+	bool is_array; /* an array of numbers, which cannot be compared */
 	enum filter_source source;
 };
 

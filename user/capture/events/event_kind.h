@@ -12,7 +12,7 @@
 enum event_value {
 	EVENT_VALUE_WEIGHT, /* the sample's weight, in the kind's unit */
 	EVENT_VALUE_SAMPLE, /* 1 */
-	EVENT_VALUE_HIT,    /* 1, or with --period as many hits */
+	EVENT_VALUE_HIT,    /* 1, or the number of hits given by --period */
 };
 
 struct event_kind {
@@ -20,11 +20,12 @@ struct event_kind {
 	const char *unit;
 	enum event_value value;
 	const char *help;
-	u32 programs;        /* the BPF programs that it needs, as PROGRAM_BIT */
-	u32 nr_slots;        /* 1 + the largest enum slot that they use */
-	const char *sparser; /* "larger --lock-min": the option that makes samples fewer */
+	u32 programs; /* the BPF programs that the event needs, as PROGRAM_BIT */
+	u32 nr_slots; /* 1 + the largest enum slot that these programs use */
+	/* the option that reduces the number of samples, as "larger --lock-min" */
+	const char *sparser;
 	bool has_period;     /* --period applies */
-	bool is_of_carriers; /* waits of virtual threads that left their carriers are missing */
+	bool is_of_carriers; /* waits of virtual threads are missing while they have no carrier */
 	bool lasts;          /* the sample stands for the last sample.weight ns of its thread */
 
 	/*
@@ -35,23 +36,28 @@ struct event_kind {
 		     struct str *why);
 
 	/*
-	 * Whether the event goes with those before it in the list. A negative errno comes with a
-	 * reason in `why`. NULL: it does.
+	 * Whether the event can be recorded together with the events before it in the list. A
+	 * negative errno comes with a reason in `why`. NULL: it always can.
 	 */
 	int (*check)(const struct events *all, const struct event *e, struct str *why);
 
-	/* Sets the knobs of its programs. */
+	/* Sets the knobs of the event's programs. */
 	void (*configure)(const struct event *e, u32 number, const struct event_options *o,
 			  struct knobs *knobs);
 
-	/* Opens the event, not yet running. One that would run at once is opened by `start`. */
+	/*
+	 * Opens the event, not yet running. An event that would run at once is opened by `start`.
+	 */
 	int (*open)(struct sources *s, const struct event *e, u32 number);
 	int (*start)(struct sources *s, const struct event *e, u32 number); /* may be NULL */
 
 	/* Lists the kind's names. NULL: one line with name and help. */
 	void (*each)(const struct event_kind *kind, bool all, events_visit_fn tell, void *ctx);
 
-	/* Why this node cannot record it, for the caller to free; NULL if it can. May be NULL. */
+	/*
+	 * Returns why this node cannot record the event, for the caller to free; NULL if it can.
+	 * The pointer may be NULL.
+	 */
 	char *(*why_not)(void);
 
 	/* The unit of a further value NAME-UNIT, the sum of `count`; NULL: no such value. */

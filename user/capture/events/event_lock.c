@@ -32,7 +32,9 @@ static void configure_lock(const struct event *e, u32 number, const struct event
 	knobs->waits[WAIT_LOCK] = (struct wait_knobs){ .min_ns = o->lock_min_ns, .event = number };
 }
 
-/* Without uprobes nobody would see the hook's calls. */
+/*
+ * Requests the agent's hook only if uprobes work: without a uprobe on the hook, its calls are lost.
+ */
 static void hook_lock(const struct event *e, const struct event_options *o,
 		      struct agent_hooks *hooks)
 {
@@ -73,8 +75,9 @@ static u64 weigh_lock(const struct event_options *o, const struct sample *sample
 }
 
 /*
- * The agent reports a wait for a monitor when it ends, if the agent was attached when it began. The
- * kernel's parts of such a wait are remembered, because the wait may last when recording ends.
+ * Whether the agent will report the wait itself: it reports a wait for a monitor at its end, if it
+ * was attached at its begin. The kernel's parts of such a wait are remembered, because the wait may
+ * still last when recording ends.
  */
 static bool is_agents(const struct named_stack *stack)
 {

@@ -38,8 +38,8 @@ static const struct java_placing time_placing =
 	JAVA_PLACING("java:", time_probes, JAVA_PROBED_FIRST);
 
 /*
- * Packages that the JVM needs to run the hook. A call may also come where the hook must not be
- * called.
+ * Whether the class belongs to a package that the JVM needs to run the hook. Its methods may also
+ * be called where a hook must not run.
  */
 static bool is_of_jvm(const char *class)
 {
@@ -146,7 +146,7 @@ static void configure_method(const struct event *e, u32 number, const struct eve
 	knobs->methods[number] = agents_method_number(e->what);
 }
 
-/* --period is not for these: they are few. */
+/* Configures calls with a minimum time. --period does not apply to them, because they are few. */
 static void configure_method_time(const struct event *e, u32 number, const struct event_options *o,
 				  struct knobs *knobs)
 {

@@ -104,7 +104,10 @@ static void add_function(struct allocator *a, const struct probe_place *f,
 	a->calls[file->nr++] = call;
 }
 
-/* The functions of `calls`, then the one that maps the stacks of threads. */
+/*
+ * Asks for the places of the functions in `calls`, and of the function that maps the stacks of
+ * threads.
+ */
 static bool ask(const struct probe_placing *self, const struct probe_file *f,
 		struct places_query *query, void *ctx)
 {

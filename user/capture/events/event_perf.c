@@ -188,7 +188,7 @@ static u64 clock_of_cpuinfo_khz(void)
 	return colon ? (u64)(strtod(colon + 1, NULL) * 1000) : 0;
 }
 
-/* Of the fastest CPU, so that none takes more samples than requested; 0: unknown. */
+/* The clock of the fastest CPU, so that no CPU takes more samples than requested. 0: unknown. */
 static u64 clock_khz(void)
 {
 	cpulist online = { 0 };
@@ -211,8 +211,8 @@ u64 cycles_period(u64 khz, int freq_hz)
 }
 
 /*
- * By a frequency the kernel adjusts the period to the rate at ticks, begins with a period of 1 and
- * does nothing while a CPU's ticks are stopped (perf_adjust_freq_unthr_context). Cycles have a
+ * With a frequency, the kernel begins with a period of 1 and adjusts the period at ticks. It
+ * adjusts nothing while a CPU's ticks are stopped (perf_adjust_freq_unthr_context). Cycles have a
  * fixed period instead: a CPU at full clock has the rate of -F, a slower one fewer samples of the
  * same weight.
  */
@@ -324,7 +324,10 @@ static int open_at(struct sources *s, u32 type, u64 config, const char *name, u3
 	return 0;
 }
 
-/* Not cycles: on a CPU that sleeps or changes its frequency they are not time. */
+/*
+ * Opens the event cpu as a clock, not as cycles: on a CPU that sleeps or changes its frequency,
+ * cycles do not measure time.
+ */
 static int open_cpu(struct sources *s, const struct event *e, u32 number)
 {
 	return open_at(s, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, "cpu-clock", number);

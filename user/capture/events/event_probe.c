@@ -86,7 +86,10 @@ static void find_file(struct event *e, const struct event_options *o)
 	e->was_found = true;
 }
 
-/* Takes the places of e->what in the file; else explains in `why` what there is instead. */
+/*
+ * Takes the places of e->what in the file. If there are none, `why` lists similar names in the
+ * file.
+ */
 static int find_places(struct event *e, const struct event_options *o, enum places_kind kind,
 		       struct str *why)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of sources.h that only the kinds of events use: they add to the sources as they open. */
+/*
+ * The part of sources.h that only the kinds of events use: with it an event adds its sources when
+ * it is opened.
+ */
 #pragma once
 
 #include "capture/events/sources.h"
@@ -13,7 +16,10 @@ int sources_take_link(struct sources *s, const struct event *e, int err, struct 
 
 #define SOURCES_NO_EVENT ABI_EVENTS
 
-/* Adds probes of event `number`, or of none with SOURCES_NO_EVENT. The sources take them over. */
+/*
+ * Adds probes of event `number`, or, with SOURCES_NO_EVENT, probes that belong to no event. The
+ * sources take them over.
+ */
 void sources_add_probes(struct sources *s, u32 number, struct probes *probes);
 
 /* The first probes of event `number`; NULL if it has none. */
@@ -26,6 +32,6 @@ void sources_add_fallback(struct sources *s, u32 number, enum agent_hook hook,
 /* Has the BPF programs record waits. Several events may call it. */
 void sources_add_waits(struct sources *s);
 
-/* Adds what the event measures, and how often, to sources_text. */
+/* Adds the event's source and rate to sources_text. */
 void sources_describe(struct sources *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

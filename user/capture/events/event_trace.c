@@ -74,7 +74,7 @@ static const char *why_no_folder(void)
 	       "/sys/kernel/tracing";
 }
 
-/* Only names that cannot lead out of tracefs. */
+/* Whether the text is a plain name, which cannot lead out of tracefs. */
 static bool is_name(const char *text, size_t len)
 {
 	return len &&

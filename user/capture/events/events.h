@@ -23,9 +23,9 @@ struct workers;
 struct event {
 	const struct event_kind *kind;
 	char *name;       /* as named in -e */
-	const char *type; /* of the profile's values; NULL: as `name` */
+	const char *type; /* name of the profile's value type; NULL: `name` */
 	const char *unit; /* of the profile's values */
-	bool is_weighed;  /* a value does not show the number of its samples */
+	bool is_weighed;  /* the number of samples cannot be computed from a value */
 	u32 perf_type;    /* perf events: as in struct perf_event_attr */
 	u64 perf_config;
 	char *place;    /* uprobe: the file; tracepoint: the group */
@@ -55,7 +55,7 @@ struct event_options {
 	int freq_hz; /* of perf events and wall */
 	u64 period;  /* instead of freq_hz: one sample in so many occurrences; 0: not given */
 	bool without_agent; /* libjvm's functions and stacks report Java events */
-	u64 lock_min_ns;    /* as offcpu_min_ns, for waits for locks */
+	u64 lock_min_ns;    /* like offcpu_min_ns, for waits for locks */
 	u64 alloc_interval; /* mean bytes from one sampled allocation to the next */
 	u64 offcpu_min_ns;  /* record every wait from here on, sample shorter ones; 1 to 2^32 - 1 */
 	u64 nativemem_interval;  /* bytes; the same for native allocations */
@@ -68,9 +68,10 @@ struct event_options {
 	const char *begin, *end; /* functions that begin and end sampling in a process; or NULL */
 	bool kernel_only;        /* no stacks of user space: a frame stands for them */
 	bool only_targets;       /* put probes only into recorded processes */
-	const struct targets *targets; /* whose libraries names refer to; may be NULL */
-	const cpulist *cpus;           /* sample only these; NULL: all */
-	struct workers *workers;       /* parse files. NULL: this process does */
+	/* names of libraries refer to files that these map; may be NULL */
+	const struct targets *targets;
+	const cpulist *cpus;     /* sample only these; NULL: all */
+	struct workers *workers; /* parse files. NULL: this process does */
 };
 
 #define EVENTS_FREQ_MAX_HZ 10000
@@ -89,15 +90,21 @@ int events_parse(const char *text, const struct event_options *o, struct events 
 int event_set_filter(struct event *e, const char *text, struct str *why);
 
 /*
- * Whether the kernel may decline samples for programs of others, and nothing takes them: those of
- * counters, tracepoints and kprobes.
+ * Whether the kernel may skip samples because a BPF program of another process is running, and no
+ * other program takes these samples. That holds for counters, tracepoints and kprobes.
  */
 bool events_may_be_declined(const struct events *all);
 
-/* Whether event_options.period applies, and not an interval or minimum of the event's own. */
+/*
+ * Whether event_options.period applies to the event. Some events have an interval or a minimum of
+ * their own instead.
+ */
 bool event_has_period(const struct event *e);
 
-/* The unit of the event's value for what a sample stands for; NULL if there is no such value. */
+/*
+ * The unit of the event's second value, the occurrences that samples stand for; NULL if the event
+ * has no such value.
+ */
 const char *event_count_unit(const struct event *e);
 void events_fini(struct events *all);
 
@@ -108,8 +115,8 @@ void events_fini(struct events *all);
 void events_add_types(const struct events *all, struct profile *profile, u32 types[ABI_EVENTS]);
 
 /*
- * Calls `tell` for each name or pattern of names with its help. `why_not` says why this node cannot
- * record it; NULL if it can. `all`: every name instead of patterns.
+ * Calls `tell` for each event's name, or pattern of names, with its help. `why_not` says why this
+ * node cannot record the event; NULL if it can. `all`: lists every name instead of patterns.
  */
 typedef void (*events_visit_fn)(const char *name, const char *unit, const char *help,
 				const char *why_not, void *ctx);

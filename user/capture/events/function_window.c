@@ -11,7 +11,7 @@
 
 #define FILES_MAX 4096 /* with such functions */
 
-/* The end's probe comes first, because only it closes windows that the begin opens. */
+/* The probe at the end function comes first: a window that was opened must be closed again. */
 enum {
 	END,
 	BEGIN,

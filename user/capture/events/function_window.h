@@ -12,5 +12,5 @@ void function_window_configure(const struct event_options *o, struct knobs *knob
 /* Adds the window's probes to the sources if --begin-function or --end-function is given. */
 void function_window_open(struct sources *s);
 
-/* Logs if no process had the functions, because nothing was sampled then. */
+/* Logs if no process had the functions: then nothing was sampled. */
 void function_window_report(const struct sources *s);

@@ -91,7 +91,10 @@ static enum probed_file identify(int fd, char path[PATH_MAX])
 
 /* Opens debug files of a libjvm for the worker that searches it. */
 struct debug_opener {
-	pid_t pid; /* maps the file; -1: our root is searched as the file's owner */
+	/*
+	 * a process that maps the file; -1: searches our root with the rights of the file's owner
+	 */
+	pid_t pid;
 	uid_t uid;
 	gid_t gid;
 	char path[PATH_MAX];

@@ -13,7 +13,7 @@
  */
 struct java_probe {
 	const char *function;
-	const char *older; /* the complete symbol of its counterpart in JDK 8; NULL: the same */
+	const char *older; /* complete symbol of the function in JDK 8; NULL: the same symbol */
 	enum program program;
 	enum java_call call; /* passed to java_event */
 	bool is_hook;        /* of the agent */
@@ -21,7 +21,7 @@ struct java_probe {
 
 /* Whose functions report. */
 enum java_probed {
-	JAVA_PROBED_FIRST, /* the agent's; with --agent never libjvm's */
+	JAVA_PROBED_FIRST, /* the agent's hooks; with --agent never, functions of libjvm */
 	JAVA_PROBED_LIBJVM,
 };
 

@@ -4,9 +4,11 @@
 
 #include "base/time.h"
 
-#define WAITS_MAX 65536 /* beyond, waits not seen for a minute are dropped, else all */
+/* when full, waits not seen for a minute are dropped; if there are none, all are */
+#define WAITS_MAX 65536
 #define OLD_NS    (60 * NS_PER_SEC)
-#define LOOK_NS   (10 * NS_PER_MS) /* checking a monitor takes less while a CPU is free */
+/* longest run of a thread that only checks its monitor, while a CPU is free */
+#define LOOK_NS (10 * NS_PER_MS)
 
 u64 monitorwaits_since(const struct monitorwaits *all, u32 tid, u64 since_ns)
 {
@@ -16,7 +18,7 @@ u64 monitorwaits_since(const struct monitorwaits *all, u32 tid, u64 since_ns)
 										   : since_ns;
 }
 
-/* Threads that ended in a wait leave it behind. */
+/* Drops old waits: a thread that ended while waiting leaves an entry behind. */
 static void make_room(struct monitorwaits *all, u64 now_ns)
 {
 	struct dict since = { 0 }, until = { 0 };

@@ -25,11 +25,11 @@
 #define RING_BYTES_STEADY (512 * 1024)
 #define RING_BYTES_BURSTS (1024 * 1024)
 
-/* Until a warning is repeated, and until others' programs are listed again. */
+/* Time until a warning is repeated, and until other processes' BPF programs are listed again. */
 #define TOLD_HOLDS_NS  (600 * NS_PER_SEC)
 #define OTHERS_HOLD_NS (60 * NS_PER_SEC)
 
-#define COMPARED_SAMPLES 10 /* of a CPU, between two looks for skipped ones */
+#define COMPARED_SAMPLES 10 /* samples due on each CPU between two checks for skipped samples */
 
 struct source_probes {
 	u32 event;
@@ -44,9 +44,10 @@ struct sources {
 	VEC(struct cpus *) cpus;
 	VEC(struct bpf_link *) links;
 	VEC(struct source_probes) probes;
-	struct detacher *detacher;    /* NULL after sources_stop */
-	struct skipped *skipped;      /* NULL: not needed so far */
-	int skipped_err;              /* -EAGAIN: it does not run yet */
+	struct detacher *detacher; /* NULL after sources_stop */
+	struct skipped *skipped;   /* NULL: not needed so far */
+	/* result of skipped_poll; -EAGAIN: the program does not run yet */
+	int skipped_err;
 	u64 nr_declined[NR_PROGRAMS]; /* runs, so far */
 	struct missed declined[ABI_EVENTS];
 	bool is_missing_some; /* samples that nothing takes */
@@ -141,7 +142,7 @@ int sources_open(struct programs *bpf, const struct events *events, const struct
 	return 0;
 }
 
-/* The number is one that the BPF programs got from sources_configure. */
+/* The event of a sample. sources_configure gave its number to the BPF programs. */
 const struct event *sources_event(const struct sources *s, const struct sample *sample)
 {
 	assert(sample->event < s->events->list.nr);
@@ -194,7 +195,7 @@ static bool is_time_to_compare(struct sources *s)
 	return true;
 }
 
-/* Loads the program for skipped samples once there are some, and attaches it. */
+/* Loads and attaches the program for skipped samples once a sample was skipped. */
 static void follow_skipped(struct sources *s)
 {
 	if (s->skipped_err != -EAGAIN)
@@ -216,7 +217,7 @@ static void follow_skipped(struct sources *s)
 			load_skipped(s);
 }
 
-/* Programs of events that the kernel declines to run beside others. */
+/* Programs of ours that the kernel does not run while another BPF program runs on the CPU. */
 static const enum program declined_programs[] = { PROGRAM_TRACE_HIT, PROGRAM_KPROBE_HIT,
 						  PROGRAM_OFFCPU_BACK };
 
@@ -225,7 +226,7 @@ static bool is_run_by(const struct event *e, enum program program)
 	return e->kind->programs & 1u << program;
 }
 
-/* Samples of the event that were due, as far as its program ran. */
+/* The samples of the event that were due, among the runs of its program. */
 static u64 wanted_of(const u64 counts[NR_EVENT_COUNTS], const struct event_runs *ran)
 {
 	return ran->nr_wanted + counts[EVENT_THROTTLED] + counts[EVENT_BUSY];
@@ -290,7 +291,10 @@ static bool are_some_missing(const struct sources *s)
 	return false;
 }
 
-/* The times of others' programs are those since then. */
+/*
+ * Notes the run times of other processes' BPF programs at the first missing sample: later reports
+ * count from there.
+ */
 static void look_for_missing(struct sources *s)
 {
 	u64 now_ns = time_mono_ns();
@@ -397,7 +401,7 @@ void sources_follow(struct sources *s)
 		cpus_follow(*c);
 }
 
-/* Until sources_stop, which detaches all probes for good. */
+/* Whether probes may still be placed: until sources_stop, which detaches all of them for good. */
 static bool places_probes(const struct sources *s)
 {
 	return s->detacher;
@@ -484,7 +488,10 @@ bool sources_is_live_only(const struct sources *s, const struct event *event, u6
 	return event->kind->is_held && event->kind->is_held(s->options, age_ns);
 }
 
-/* As bpf/events/offcpu.bpf.c decides while there are not too many waits. */
+/*
+ * Whether a wait is sampled: the rule of bpf/events/offcpu.bpf.c while there are not too many
+ * waits.
+ */
 static bool is_sampled(u64 waited_ns, u64 min_ns)
 {
 	return min_ns && waited_ns && drand48() * (double)min_ns < (double)waited_ns;

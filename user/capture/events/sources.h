@@ -35,14 +35,17 @@ void sources_stop(struct sources *s);
  */
 void sources_count_missed(struct sources *s, u64 events[][NR_EVENT_COUNTS], u64 *stats);
 
-/* Whether samples are missing that nothing takes, because programs of others ran. */
+/*
+ * Whether samples are missing because BPF programs of other processes ran, and no program of ours
+ * takes them.
+ */
 bool sources_misses_some(const struct sources *s);
 
 /*
- * In that case: appends the BPF programs of others, with their run time since they were appended
- * last, or since the first of these samples. Appends nothing in the minute after that: it costs
- * much on a node with many processes. Returns whether that is worth a warning, at most every ten
- * minutes.
+ * If so, appends the other processes' BPF programs, each with its run time since the previous call
+ * that appended programs, or else since the first missing sample. In the minute after such a call
+ * appends nothing, because the search is expensive on a node with many processes. Returns whether
+ * that is worth a warning, at most every ten minutes.
  */
 bool sources_others(struct sources *s, other_program_list *out);
 
@@ -144,8 +147,8 @@ const char *sources_group(const struct sources *s, const struct named_stack *sta
 			  bool *is_left_out);
 
 /*
- * Counts a process whose main thread ended, and with it the probes, for a warning at the end. NULL
- * if the process is not known.
+ * Counts, for a warning at the end, a process that lost its probes because its main thread ended.
+ * NULL if the process is not known.
  */
 void sources_lose_probes(struct sources *s, const struct process *p);
 
@@ -164,7 +167,10 @@ size_t sources_frames_to_skip(struct sources *s, const struct event *event,
  */
 void sources_fall_back(struct sources *s, const struct process *p, u32 hooks);
 
-/* The process's agent reports them again: detaches these probes, or events would count twice. */
+/*
+ * The process's agent reports these events again: detaches the fallback probes, since events would
+ * count twice.
+ */
 void sources_end_fallback(struct sources *s, const struct process *p, u32 hooks);
 
 struct programs *sources_bpf(const struct sources *s);

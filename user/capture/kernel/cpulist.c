@@ -105,8 +105,9 @@ bool cpulist_has(const cpulist *list, int cpu)
 	return false;
 }
 
-#define LOOK_NS   (30 * NS_PER_SEC)
-#define SLEPT_NS  (100 * NS_PER_MS) /* the clocks are read one after the other */
+#define LOOK_NS (30 * NS_PER_SEC)
+/* a smaller difference arises because the clocks are read one after the other */
+#define SLEPT_NS  (100 * NS_PER_MS)
 #define NR_SERIES 2
 
 static bool has_other_cpus(struct hotplug *h, const char *history)

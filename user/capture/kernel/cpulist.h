@@ -16,9 +16,10 @@ int cpulist_online(cpulist *out);
 int cpulist_present(cpulist *out);
 
 /*
- * A text that is another one after a CPU went or came; NULL if the list is unreadable. The caller
- * frees it. It has the inode of each CPU's folder `topology`, which the kernel removes when the CPU
- * goes and makes anew when it comes back (topology_remove_dev, drivers/base/topology.c).
+ * A text that differs after any CPU went offline or came online; NULL if the list is unreadable.
+ * The caller frees it. It contains the inode of each CPU's folder `topology`: the kernel removes
+ * that folder when the CPU goes and makes a new one when it comes back (topology_remove_dev,
+ * drivers/base/topology.c).
  */
 char *cpulist_history(void);
 
@@ -28,9 +29,9 @@ void cpulist_text(const cpulist *list, struct str *out);
 bool cpulist_has(const cpulist *list, int cpu);
 
 /*
- * Decides when to look at the events of CPUs (cpus.h, sideband.h), once a second. A look at a busy
- * CPU interrupts it, for each event. The history of CPUs shows those that went or came, and the
- * clocks show a suspend. Whatever they do not show is found within half a minute. {0} is valid.
+ * Decides when to look at the events of CPUs (cpus.h, sideband.h), once a second. Each look at an
+ * event interrupts its CPU. The history of CPUs shows CPUs that went or came, and the clocks show a
+ * suspend. Other changes are found within half a minute. {0} is valid.
  */
 struct hotplug {
 	char *history;  /* of the CPUs when last read; owned */

@@ -19,7 +19,7 @@
 #define PER_CPU 3     /* a ring of the side band; one clock or counter for each event */
 #define REMEDY  "raise it by ulimit -n or LimitNOFILE=, or record with CAP_SYS_RESOURCE"
 
-/* "Too many open files" without the limit does not say what to raise. */
+/* The text for EMFILE with the limit and the remedy. */
 static char error_text[256];
 
 void descriptors_raise(u32 nr_events)

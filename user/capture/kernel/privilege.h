@@ -28,7 +28,10 @@ int privilege_check(void);
 	"the kernel is locked down (lockdown=confidentiality), which lets no BPF program read " \
 	"memory; boot it with lockdown=integrity"
 
-/* Whether the kernel says that it is; it cannot without securityfs, as in most containers. */
+/*
+ * Whether the kernel reports that it is locked down that far. Without securityfs, as in most
+ * containers, it reports nothing.
+ */
 bool privilege_is_locked_down(void);
 
 /* The advice if a policy of SELinux denied BPF or perf events; see pkg/selinux. */
@@ -37,7 +40,7 @@ bool privilege_is_locked_down(void);
 	"and perf_event, as the module pkg/selinux/sysflame.te does for unconfined_t; "         \
 	"ausearch -m avc -c sysflame shows what it denied"
 
-/* Whether that is the likely reason for `err`. */
+/* Whether an SELinux policy is the likely reason for `err`. */
 bool privilege_is_denied_by_policy(int err);
 
 /* Logs one line: the step `what` that failed, the missing right, the remedy. */

@@ -83,11 +83,14 @@ void ring_set_halvings(struct ring *r, u32 halvings)
 
 #define PARCEL_BYTES (256u << 10)
 #define RECORD_MAX   (sizeof(struct sample) + ABI_SAMPLE_WORDS * sizeof(u64))
-#define BACKLOG_MAX  (64u << 20) /* with more the ring fills and counts its losses */
-#define SPARES       3           /* parcels in use while few records arrive */
-#define HALVINGS     32          /* of the sampling, spread over the backlog */
-#define STACK_BYTES  (64u << 10)
-#define NICENESS     (-20)
+/* beyond this backlog, records stay in the ring, which fills and counts its losses */
+#define BACKLOG_MAX (64u << 20)
+/* spare parcels to keep: as many are in use while few records arrive */
+#define SPARES 3
+/* largest number of halvings of the sampling rate, reached at BACKLOG_MAX */
+#define HALVINGS    32
+#define STACK_BYTES (64u << 10)
+#define NICENESS    (-20)
 
 /* Precedes each record. */
 struct parcel_head {
@@ -99,10 +102,12 @@ struct receiver {
 	pthread_t thread;
 	bool has_thread, is_last; /* the thread has to end */
 	int epoll_fd;             /* watches the ring and `asked_fd` */
-	int asked_fd;             /* a request to hand over or to end */
+	/* eventfd: requests that the thread hands over its records or ends */
+	int asked_fd;
 	sem_t answered;
 
-	struct parcel *open;           /* being filled; belongs to the thread if there is one */
+	/* parcel that is being filled; belongs to the receiver's thread if it has one */
+	struct parcel *open;
 	struct parcel *ready;          /* newest first; taken as a whole */
 	struct parcel *spares[SPARES]; /* to reuse */
 	size_t backlog, most;          /* bytes in parcels */
@@ -205,14 +210,17 @@ static bool add_record(const void *record, size_t len, void *receiver)
 	return make_room(r);
 }
 
-/* Without room BPF is not answered and does not wake again; receiver_take retries later. */
+/*
+ * Copies the records out of the ring. If there is no room, ring_answer_call is not called, so BPF
+ * does not wake the thread again; receiver_take retries later.
+ */
 static void drain(struct receiver *r)
 {
 	if (!make_room(r))
 		return;
 	/*
-	 * A wake-up for records taken here would not end epoll_wait again, and no other would
-	 * follow.
+	 * Repeat until BPF has not called: epoll is edge-triggered, so a call for records that were
+	 * taken here would not be seen again.
 	 */
 	do
 		ring_drain(r->ring, add_record, r);
@@ -344,7 +352,10 @@ struct parcel *receiver_take(struct receiver *r)
 	return oldest_first(__atomic_exchange_n(&r->ready, NULL, __ATOMIC_ACQUIRE));
 }
 
-/* Only receiver_return fills the places, and the thread empties them. */
+/*
+ * Keeps a parcel for reuse. Only receiver_return fills the places, and only the thread empties
+ * them.
+ */
 static void keep(struct receiver *r, struct parcel *p)
 {
 	int i = 0;

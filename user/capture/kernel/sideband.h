@@ -64,7 +64,7 @@ bool side_event_parse(const void *record, size_t len, struct side_event *out);
  */
 struct wakes {
 	u32 nr_taken;   /* of WAKES_BURST */
-	u64 counted_ns; /* one is given back after 1 / WAKES_PER_SEC from here */
+	u64 counted_ns; /* 1 / WAKES_PER_SEC after this time, one more wake is allowed */
 };
 
 /* Whether another wake is allowed at that time. */

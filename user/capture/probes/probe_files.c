@@ -13,8 +13,10 @@
 #include "proc/target_file.h"
 
 #define SEARCHING_MAX 64
-#define USER_SHARE    4       /* one user's part of it, and of the files with probes */
-#define WITHOUT_MAX   0x20000 /* files known to get none; beyond, they are searched again */
+/* a user's share of the searches at a time, and of the files with probes */
+#define USER_SHARE 4
+/* most files remembered as having no probes; others are searched again */
+#define WITHOUT_MAX 0x20000
 
 struct file {
 	u64 key;
@@ -147,7 +149,7 @@ static bool may_search(const struct probe_files *all, uid_t user)
 	return all->searching.nr < SEARCHING_MAX && (!user || nr < SEARCHING_MAX / USER_SHARE);
 }
 
-/* Whether its functions are still where they were found. */
+/* Whether the file is unchanged, so that its functions are still at the known places. */
 static bool is_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
@@ -224,7 +226,7 @@ static enum probe_state take_result(struct probe_files *all, struct file *f)
 	return PROBES_NONE;
 }
 
-/* Whether there is room for another file of this owner. Its number is the next one. */
+/* Whether another file of this owner may have probes. It gets the next free number. */
 static bool has_room(struct probe_files *all, uid_t owner)
 {
 	u32 max = all->placing->nr_files_max;

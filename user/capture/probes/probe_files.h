@@ -39,8 +39,8 @@ bool probe_files_begin(struct probe_files *all, const struct process *process,
 		       const struct mapping *m, pid_t pid);
 
 /*
- * Places the probes of a file that is known or being searched. Waits for the search no longer than
- * work_result. PROBES_WAITING: call it again after probe_files_take_news.
+ * Places the probes of a file that is known or being searched. Does not wait longer for the search
+ * than work_result does. PROBES_WAITING: call it again after probe_files_take_news.
  */
 enum probe_state probe_files_place(struct probe_files *all, const struct process *process,
 				   const struct mapping *m, pid_t pid, probe_links *out);

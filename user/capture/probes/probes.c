@@ -4,11 +4,11 @@
 
 #include "capture/probes/probe_files.h"
 
-/* The probes of one process; of all of them if every process is recorded. */
+/* The probes of one process; if every process is recorded, one holder has the probes of all. */
 struct holder {
 	u64 key;
 	probe_links links;
-	struct dict met; /* files that gave it their probes */
+	struct dict met; /* files whose probes the holder has */
 };
 
 struct probes {

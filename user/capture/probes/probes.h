@@ -25,13 +25,15 @@ struct probe_file {
 
 /* How an event places its probes. The functions get this structure and the `ctx` of probes_new. */
 struct probe_placing {
-	const char *name;     /* of the event, or what the probes are for */
+	const char *name;     /* of the event, or the purpose of the probes */
 	u32 nr_files_max;     /* with probes; a user other than root has a quarter of them */
 	bool reports_missing; /* `place` is also called if no place was found */
 	/* Fills in the question about a file; false if it can have no probes. */
 	bool (*ask)(const struct probe_placing *self, const struct probe_file *f,
 		    struct places_query *query, void *ctx);
-	/* Places probes and adds the links to *out. Whether the file can have such probes. */
+	/*
+	 * Places probes and adds the links to *out. Returns whether the file can have such probes.
+	 */
 	bool (*place)(const struct probe_placing *self, const struct probe_file *f,
 		      const struct places *found, probe_links *out, void *ctx);
 };
@@ -41,8 +43,8 @@ struct probes *probes_new(struct workers *workers, bool by_process,
 			  const struct probe_placing *placing, void *ctx);
 
 /*
- * Probes in a known file: `place` is called once for each process, whatever it maps so far. `ctx`
- * is on the heap; the probes take it over.
+ * Probes in a known file: `place` is called once for each process, before its mappings are known.
+ * `ctx` is on the heap; the probes take it over.
  */
 typedef void (*probes_place_known_fn)(pid_t pid, probe_links *out, void *ctx);
 struct probes *probes_new_known(probes_place_known_fn place, void *ctx);

@@ -19,7 +19,7 @@
 #include "capture/kernel/cpulist.h"
 #include "capture/kernel/perf.h"
 
-#define TRIED_MAX   64 /* CPUs, until one counts an event */
+#define TRIED_MAX   64 /* most CPUs that are tried until one can count the event */
 #define STACK_BYTES (64u << 10)
 
 /* Fewer missed samples, absolute or as a part of those due, are a machine's noise. */
@@ -37,7 +37,8 @@ struct cpu_counts {
 
 /* Missed samples of a CPU, and how many of them were due in tasks that are sampled. */
 struct cpu_missed {
-	u64 nr, nr_late, nr_skipped; /* late and skipped: counted by the program */
+	/* all missed; those that the BPF program counted as late, as skipped */
+	u64 nr, nr_late, nr_skipped;
 	struct missed late, skipped;
 	struct missed other_late, other_skipped; /* nobody knows in which tasks */
 };
@@ -61,13 +62,13 @@ struct cpus {
 	struct pacer pacer; /* of a clock */
 	pthread_t thread;   /* sets the periods of clocks while they run */
 	bool has_thread;
-	pthread_mutex_t lock; /* of all below; the thread lets go of it while it waits */
+	pthread_mutex_t lock; /* guards the fields below; the thread releases it while it waits */
 	pthread_cond_t stopped;
 	bool running;
-	u64 stopped_ns; /* CLOCK_MONOTONIC; 0: it was not stopped */
+	u64 stopped_ns; /* CLOCK_MONOTONIC, when the event was stopped; 0: it is running */
 	VEC(struct cpu_event) events;
 	bool takes_skipped;
-	u64 gone_wanted; /* of events that were closed: runs of the program for targets */
+	u64 gone_wanted; /* runs of the program for targets, of events that were closed */
 	double gone_skipped, gone_late;
 	cpulist refused; /* online CPUs that do not count the event */
 	int refused_err; /* of the last of them */
@@ -85,7 +86,10 @@ static u64 count_of(const struct cpu_event *e)
 	return read(e->fd, values, sizeof(values)) == sizeof(values) ? values[0] : 0;
 }
 
-/* Without asking the CPU: too high once it has gone offline. */
+/*
+ * Computes the count from the clock, without interrupting the CPU. Too high once the CPU is
+ * offline.
+ */
 static u64 clock_count_of(const struct cpus *c, const struct cpu_event *e)
 {
 	u64 now_ns = c->stopped_ns ?: time_mono_ns();
@@ -127,7 +131,7 @@ static struct event_runs *read_runs(const struct cpus *c, u32 *nr)
 	return programs_event_runs(c->bpf, c->event, ran, *nr) ? NULL : take(ran);
 }
 
-/* How many of `room`, from which it takes them, are among those by which `was` grew. */
+/* Takes as many of `room` as the counter has grown from `was` to `now`, and returns that number. */
 static u64 take_part(u64 *was, u64 now, u64 *room)
 {
 	u64 more = now - *was < *room ? now - *was : *room;
@@ -239,7 +243,7 @@ static int enable(struct cpu_event *e)
 	return err;
 }
 
-/* The program's runs of an earlier event on the CPU do not count for this one. */
+/* Notes the program's runs so far: they belong to an earlier event on the CPU. */
 static void note_runs(struct cpus *c, struct cpu_event *e)
 {
 	u32 nr;
@@ -523,7 +527,10 @@ void cpus_stop(struct cpus *c)
 		ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* Its CPU went offline and perhaps came back; an event that got no counter is opened again, too. */
+/*
+ * Whether the event no longer counts: its CPU went offline and perhaps came back, or it got no
+ * hardware counter. It has to be opened again.
+ */
 static bool has_died(const struct cpus *c, struct cpu_event *e)
 {
 	return c->running && !perf_has_run(e->fd, &e->running_ns);
@@ -539,7 +546,7 @@ static void forget_refusal(struct cpus *c, int cpu)
 	c->refused.nr = nr;
 }
 
-/* Its counter may be free again, or may have been taken since the recording began. */
+/* Tries again on a CPU without the event: its hardware counter may be free by now. */
 static void follow_cpu(struct cpus *c, int cpu)
 {
 	int err = add_cpu(c, cpu);
@@ -626,8 +633,8 @@ static double random_share(struct pacer *p)
 
 /*
  * During a round the samples drift by one to two periods against a program with the mean period, to
- * see all of its moments alike. The direction pays the debt. Every change of the period costs half
- * a sample in the mean.
+ * see all of its moments alike. The direction of the drift reduces the debt. Every change of the
+ * period costs half a sample in the mean.
  */
 struct pacer_round pacer_next(struct pacer *p, double debt)
 {

@@ -41,18 +41,18 @@ bool cpus_are_clocks(const struct cpus *c);
 
 /*
  * How many samples of the targets were due so far, and for how many of them no program ran: it
- * could not run beside others', or the CPU's timer was late. All only grow. Interrupts busy CPUs to
- * read their counts.
+ * could not run beside others', or the CPU's timer was late. The numbers only grow. The call
+ * interrupts busy CPUs to read their counts.
  */
 struct cpus_due {
 	u64 nr, nr_skipped, nr_late;
 };
 struct cpus_due cpus_due(struct cpus *c);
 
-/* From now on another program takes the samples that are skipped; clocks only miss late ones. */
+/* From now on another program takes the skipped samples, so clocks miss late samples only. */
 void cpus_take_skipped(struct cpus *c);
 
-/* Whether more than noise of a clock's samples seem to be missing. Interrupts no CPU. */
+/* Whether more of a clock's samples seem to be missing than noise explains. Interrupts no CPU. */
 bool cpus_seem_to_miss(struct cpus *c);
 
 /* Tries to open the event: 0 or perf_event_open's negative errno. */
@@ -71,7 +71,7 @@ struct pacer {
 /* The samples of one event. The kernel starts a new period whenever it is set. */
 struct paced {
 	u64 period_ns, since_ns; /* the period, and the event's time when it was set */
-	u64 nr;                  /* of samples that were due before */
+	u64 nr;                  /* samples that were due before `since_ns` */
 };
 
 /* A round: the same period for all CPUs, which begin it by turns. */
@@ -88,7 +88,7 @@ struct pacer_round pacer_next(struct pacer *p, double debt);
 void paced_init(struct paced *e, const struct pacer *p);
 void paced_set(struct paced *e, u64 period_ns, u64 now_ns);
 
-/* How many samples were due by then. */
+/* How many samples were due until `now_ns`. */
 u64 paced_due(const struct paced *e, u64 now_ns);
 
 /* How many samples the event owed when its period was set, by its mean period. */

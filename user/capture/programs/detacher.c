@@ -72,7 +72,7 @@ void detacher_free(struct detacher *d)
 	pthread_mutex_unlock(&d->lock);
 	for (size_t i = 0; i < d->nr_threads; i++)
 		pthread_join(d->threads[i], NULL);
-	vec_each(link, &d->links) /* if no thread could be started */
+	vec_each(link, &d->links) /* detach here if no thread could be started */
 		programs_detach(*link);
 	vec_fini(&d->links);
 	pthread_cond_destroy(&d->changed);

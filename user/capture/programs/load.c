@@ -17,7 +17,7 @@
 #include "capture/kernel/privilege.h"
 #include "capture/programs/kernel_types.h"
 
-/* libbpf's callback has no argument for it. */
+/* Where print() writes a refusal. It is static because libbpf's callback takes no context. */
 static _Thread_local struct load_refusal *watched;
 
 void load_watch(struct load_refusal *out)
@@ -30,7 +30,10 @@ void load_watch(struct load_refusal *out)
 #define LOG_END   "-- END PROG LOAD LOG --"
 #define LOG_COUNT "processed " /* the line of statistics at the log's end */
 
-/* Of the lines of a message, the refused program's name and the last line of the verifier's log. */
+/*
+ * Takes the refused program's name, or the last line of the verifier's log, from a line of a
+ * message.
+ */
 static void take_line(const char *line)
 {
 	struct load_refusal *r = watched;
@@ -77,8 +80,8 @@ static int prepare_tracing(struct bpf_program *p, struct bpf_prog_load_opts *opt
 
 /*
  * libbpf reads all types of the kernel for each object with tracing programs, which takes 0.1 s, to
- * find the ids that they attach to. We know these: until it is loaded, such a program has a type
- * that attaches to nothing.
+ * find the ids that they attach to. sysflame finds the ids itself. Until it is loaded, such a
+ * program has another type for libbpf, one that attaches to nothing.
  */
 static void register_tracing(void)
 {
@@ -119,7 +122,10 @@ static void explain_refusal(const struct load_refusal *refusal, const char *comp
 		"was, please report this with the output of -v");
 }
 
-/* Without securityfs only the refusal of these functions shows it: the capabilities are there. */
+/*
+ * Whether the kernel is locked down. Without securityfs the only sign is that these calls are
+ * refused although the capabilities are there.
+ */
 static bool is_locked_down(const struct load_refusal *refusal)
 {
 	return strstr(refusal->reason, "unknown func bpf_probe_read") ||
@@ -128,8 +134,9 @@ static bool is_locked_down(const struct load_refusal *refusal)
 }
 
 /*
- * libbpf takes a feature of which it could not open the trial for missing, and leaves out the map
- * that needs it; the verifier then refuses the program, for want of a descriptor.
+ * libbpf tests kernel features by opening a trial object. If descriptors are exhausted, the trial
+ * fails, libbpf takes the feature for missing and leaves out the map that needs it. The verifier
+ * then refuses the program.
  */
 void load_explain(int err, const struct load_refusal *refusal, const char *compiler)
 {
@@ -165,7 +172,7 @@ int load_timing_open(void)
 	return bpf_enable_stats(BPF_STATS_RUN_TIME);
 }
 
-/* Nothing if the program is not loaded. */
+/* The kernel's facts about the program; all zero if it is not loaded. */
 static struct bpf_prog_info info_of(const struct bpf_program *p)
 {
 	struct bpf_prog_info info = { 0 };

@@ -49,9 +49,9 @@ void load_sum_counters(const struct bpf_map *map, u32 first, u64 *sums, u32 nr);
 int load_timing_open(void);
 
 /*
- * How often the kernel declined to run the program (bpf_prog_inc_misses_counter): since Linux 5.12
- * for those of BTF tracepoints, since 6.7 for those of tracepoints and kprobes. It counts no
- * declined programs of perf events.
+ * How often the kernel skipped a run of the program (bpf_prog_inc_misses_counter). The kernel
+ * counts since Linux 5.12 for programs of BTF tracepoints, since 6.7 for those of tracepoints and
+ * kprobes, and never for programs of perf events.
  */
 u64 load_nr_declined(const struct bpf_program *p);
 

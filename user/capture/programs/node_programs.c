@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The BPF programs of the node, and what reads memory and facts with them. */
+/* The BPF programs of the node, and the readers of memory and facts that use them. */
 #include "capture/programs/node_programs.h"
 
 #include <bpf/bpf.h>

@@ -54,7 +54,9 @@ int node_programs_facts(struct node_programs *n);
 /* The number of forks, execs and exits that did not fit into the ring. */
 u64 node_programs_nr_lost(const struct node_programs *n);
 
-/* Their run time so far; 0 unless the kernel knows it (load_timing_open). */
+/*
+ * The run time of the node's programs so far; 0 unless the kernel measures it (load_timing_open).
+ */
 u64 node_programs_run_ns(const struct node_programs *n);
 
 /*
@@ -63,7 +65,7 @@ u64 node_programs_run_ns(const struct node_programs *n);
  */
 struct remote;
 
-/* Whether it is needed, and the kernel supports it. */
+/* Whether reads by BPF are needed, and the kernel supports them. */
 bool remote_is_wanted(void);
 
 /*
@@ -73,7 +75,10 @@ bool remote_is_wanted(void);
 int remote_open(struct remote **out);
 void remote_close(struct remote *r);
 
-/* The same for a command without a recording. NULL if it is not needed or fails. */
+/*
+ * As remote_open, for a command without a recording. NULL if reads by BPF are not needed, or
+ * loading fails.
+ */
 struct remote *remote_alone(void);
 
 /*

@@ -16,14 +16,15 @@
 #include "base/file.h"
 #include "base/str.h"
 
-#define PROGRAMS_MAX    1024
-#define DESCRIPTORS_MAX 4096 /* of a process: servers with more hold sockets */
+#define PROGRAMS_MAX 1024
+/* most descriptors of a process that are examined: servers with more hold sockets */
+#define DESCRIPTORS_MAX 4096
 #define LINE_MAX_BYTES  4096
 #define PINS            "/sys/fs/bpf"
 #define PINS_MAX        4096 /* files and folders */
 #define PINS_DEPTH      8
 
-/* The value of a line of fdinfo; NULL if it has none. */
+/* The value of the line `key` in fdinfo; NULL if there is no such line. */
 static const char *value_of(const char *info, const char *key)
 {
 	const char *at = strstr(info, key);
@@ -67,8 +68,8 @@ static void name_holder(int proc_fd, struct other_program *p)
 }
 
 /*
- * `info`: of a program, or of a link to one, which does not say how long it ran. NULL if it is
- * known.
+ * Adds a program. `info` is the fdinfo of the program or of a link to it; only a program's has a
+ * run time. Returns NULL if the program is already in the list.
  */
 static struct other_program *add_program(const char *info, other_program_list *out)
 {
@@ -78,7 +79,7 @@ static struct other_program *add_program(const char *info, other_program_list *o
 	const char *tag = value_of(info, "prog_tag:");
 	struct other_program *known = find(out, p.id);
 
-	if (known && p.is_timed && !known->is_timed) { /* it was seen by its link */
+	if (known && p.is_timed && !known->is_timed) { /* so far only its link was seen */
 		known->is_timed = true;
 		known->run_ns = p.run_ns;
 	}
@@ -152,7 +153,7 @@ static void add_pin(int proc_fd, const char *path, other_program_list *out)
 	copy_text(p->comm, sizeof(p->comm), clean.at);
 }
 
-/* Returns how many entries it may still look at. */
+/* Adds pins below `folder`. Returns how many further entries may be examined. */
 static u32 add_pins(int proc_fd, const char *folder, u32 depth, u32 left, other_program_list *out)
 {
 	auto_closedir DIR *pins = depth < PINS_DEPTH ? opendir(folder) : NULL;

@@ -15,24 +15,27 @@
 
 struct other_program {
 	u32 id;
-	pid_t pid;     /* a process that holds it; 0: it is only pinned */
-	char comm[64]; /* its name, or the begin of the pin's path, for people */
+	pid_t pid;     /* a process that holds the program; 0: it is only pinned */
+	char comm[64]; /* name of that process, or the begin of the pin's path, for people */
 	char tag[20], name[64];
-	bool is_timed; /* not if only a link to it is pinned */
+	bool is_timed; /* false if only a link to the program is pinned */
 	u64 run_ns;    /* 0 unless the kernel measures it (load_timing_open) */
 };
 
 typedef VEC(struct other_program) other_program_list;
 
-/* Appends those of kprobes, tracepoints and perf events that a process holds or that are pinned. */
+/*
+ * Appends the programs of kprobes, tracepoints and perf events that a process holds or that are
+ * pinned.
+ */
 void other_programs_read(other_program_list *out);
 
 /* "NAME of COMM-PID", or "NAME (pinned at PATH)". */
 void other_program_text(const struct other_program *p, struct str *out);
 
 /*
- * Of each program of `now`, leaves the time since `before`, also if that is empty; those that ran
- * longest come first.
+ * Reduces the run time of each program in `now` to the time since `before`, which may be empty.
+ * Sorts them: the longest run time comes first.
  */
 void other_programs_since(const other_program_list *before, other_program_list *now);
 

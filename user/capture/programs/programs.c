@@ -81,7 +81,7 @@ static int uprobe_multi_attach(int program_fd, const struct programs_uprobe *at,
 	return fd < 0 ? -errno : 0;
 }
 
-/* Ends such a link. Returns false for another one, or NULL. */
+/* Ends a link of uprobe_multi_attach. Returns false for any other link, and for NULL. */
 static bool uprobe_multi_detach(struct bpf_link *link)
 {
 	if (!((uintptr_t)link & 1))
@@ -91,9 +91,10 @@ static bool uprobe_multi_detach(struct bpf_link *link)
 }
 
 #define LOADING_NICENESS (-20)
-#define GENERATIONS_MAX  64 /* of children; a real tree has a dozen */
-#define RING_BYTES_MIN   (4 * 1024 * 1024)
-#define RING_BYTES_MAX   (64 * 1024 * 1024)
+#define GENERATIONS_MAX  64 /* depth of the tree of processes; a real one has a dozen generations \
+			     */
+#define RING_BYTES_MIN (4 * 1024 * 1024)
+#define RING_BYTES_MAX (64 * 1024 * 1024)
 
 struct programs {
 	struct recording_skel *skel; /* from gen/recording.skel.h */
@@ -260,7 +261,10 @@ static int open_skel(struct programs *bpf, const struct programs_options *o)
 	return skel ? configure(skel, o) ?: use_tables(skel, &o->tables) : -errno;
 }
 
-/* Somebody waits for these 70 ms of CPU time. Without CAP_SYS_NICE busy programs share the CPU. */
+/*
+ * Loads the programs, which takes 70 ms of CPU time while the user waits. Raises its priority:
+ * without CAP_SYS_NICE it shares the CPU with busy programs.
+ */
 static void *load(void *programs)
 {
 	struct programs *bpf = programs;
@@ -356,7 +360,10 @@ int programs_attach_perf(struct programs *bpf, int perf_fd, u32 event, struct bp
 	return 0;
 }
 
-/* Ends targets. Attached again, it runs after the events of the same tracepoint. */
+/*
+ * Attaches the program that ends targets at their exit. It is attached again after the events, so
+ * that it runs last at the tracepoint that it shares with them.
+ */
 static int follow_exits(struct recording_skel *skel)
 {
 	bpf_link__destroy(skel->links.target_exit);

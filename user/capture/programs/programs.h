@@ -61,7 +61,7 @@ struct programs_options {
 	struct tables_fds tables; /* the node's, see node_programs.h */
 	size_t ring_bytes;        /* 0: chosen from the number of CPUs and events */
 	size_t cpu_bytes;         /* the ring's size for each CPU, if ring_bytes is 0 */
-	size_t ring_bytes_max;    /* of a ring of that size; 0: any */
+	size_t ring_bytes_max;    /* largest size of such a ring; 0: no limit */
 	struct knobs knobs;       /* configured by capture/targets/targets.h and sources.h */
 	u32 programs;             /* PROGRAM_BIT of each that the events need */
 	u32 nr_slots;
@@ -89,8 +89,8 @@ int programs_attach_tracepoint(struct programs *bpf, const char *group, const ch
 			       struct bpf_link **out);
 
 /*
- * The same for a function of the kernel, at its begin plus an offset or at its return. -ENOENT if
- * there is no such function, -EINVAL if the kernel forbids probes there.
+ * Attaches the program to a function of the kernel, at its begin plus an offset or at its return.
+ * -ENOENT if there is no such function, -EINVAL if the kernel forbids probes there.
  */
 struct programs_kprobe {
 	const char *function;
@@ -104,7 +104,7 @@ int programs_attach_kprobe(struct programs *bpf, const struct programs_kprobe *a
 int programs_set_filter(struct programs *bpf, u32 event, const struct filter *filter,
 			const struct filter_pattern *patterns, u32 nr_patterns);
 
-/* The same for any of the uprobe programs, in one process or, with pid -1, in all. */
+/* Attaches any of the uprobe programs, in one process or, with pid -1, in all. */
 struct programs_uprobe {
 	enum program program;
 	const char *path;
@@ -127,12 +127,16 @@ void programs_use_hierarchies(struct programs *bpf, u32 mask);
 typedef bool (*programs_live_fn)(pid_t pid, u32 tid, u64 sample_ns, void *ctx);
 int programs_each_live(struct programs *bpf, programs_live_fn visit, void *ctx);
 
-/* Set or read the functions of an allocator's file; `number` is that in its probes' cookies. */
+/*
+ * Set or read the functions of an allocator's file. `number` is the file's number in the cookies of
+ * its probes.
+ */
 int programs_set_memory_file(struct programs *bpf, u32 number, const struct memory_file *file);
 int programs_memory_file(const struct programs *bpf, u32 number, struct memory_file *out);
 void programs_detach(struct bpf_link *link);
 
-bool programs_can_attach_without_admin(void); /* whether the kernel can, for uprobes */
+/* whether the kernel lets us attach uprobes without CAP_SYS_ADMIN */
+bool programs_can_attach_without_admin(void);
 
 /* Begins to record which threads wait. For those already waiting the wait begins now. */
 int programs_start_waits(struct programs *bpf);
@@ -172,12 +176,12 @@ int programs_each_target(struct programs *bpf, programs_process_fn visit, void *
 /* Selects running descendants of processes selected by PID. After programs_attach_targets. */
 int programs_select_children(struct programs *bpf);
 
-/* For programs that share its maps; valid while `bpf` is. */
+/* The BPF object, for programs that share its maps; valid as long as `bpf`. */
 struct bpf_object *programs_object(const struct programs *bpf);
 
 /*
- * How often the event's program ran, on each of the possible CPUs, which are `nr`.
- * programs_set_clock reports the kernel's id of the perf event that samples on a CPU; 0: none.
+ * How often the event's program ran, on each of the `nr` possible CPUs. programs_set_clock reports
+ * the kernel's id of the perf event that samples on a CPU; 0: none.
  */
 int programs_event_runs(const struct programs *bpf, u32 event, struct event_runs *out, u32 nr);
 int programs_set_clock(struct programs *bpf, u32 event, int cpu, u64 id);

@@ -59,7 +59,10 @@ static bool holds_others_up(const struct bpf_prog_info *info)
 	return info->type == BPF_PROG_TYPE_KPROBE || info->type == BPF_PROG_TYPE_TRACEPOINT;
 }
 
-/* Only CAP_SYS_ADMIN may list programs. Without it the first loss shows them. */
+/*
+ * Only CAP_SYS_ADMIN may list programs. Without that right, the program for skipped samples is
+ * loaded after the first loss.
+ */
 bool skipped_is_likely(const struct programs *bpf)
 {
 	struct bpf_prog_info info;

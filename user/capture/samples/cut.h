@@ -23,7 +23,7 @@ struct sample_counts {
 	u64 nr_approximate;         /* samples for which raw_stack_is_approximate holds */
 	u64 nr_inexact;       /* samples with a leaf for which symbolizer_leaf_is_inexact holds */
 	u64 nr_other_threads; /* samples excluded by levels.thread */
-	u64 nr_attach;        /* samples in the group of sysflame's own work in JVMs */
+	u64 nr_attach;        /* samples of sysflame's own work in JVMs */
 	u64 nr_attach_left_out;
 	u64 reserved_bytes; /* bytes that --leaks excludes */
 };
@@ -49,7 +49,9 @@ struct loss_counts {
 void loss_counts_between(const struct loss_counts *before, const struct loss_counts *after,
 			 struct loss_counts *out);
 
-/* The number of lost samples among them, and of those of them for which no program ran. */
+/*
+ * The number of lost samples in `losses`, and the number of lost samples for which no program ran.
+ */
 u64 loss_counts_samples(const struct loss_counts *losses);
 u64 loss_counts_missed(const struct loss_counts *losses);
 
@@ -84,7 +86,7 @@ struct cut {
 	struct span span; /* CLOCK_MONOTONIC, [begin, end); TIME_NEVER: it has not ended */
 	struct sample_counts counts;
 	struct loss_counts before; /* when it began */
-	struct loss_counts losses; /* in its time; set when it ends */
+	struct loss_counts losses; /* losses during the cut; set when it ends */
 	struct quality *quality;
 	struct dict stacks; /* hash of a node, the frames below it -> index in `placed` + 1 */
 	VEC(struct placed_stack) placed;

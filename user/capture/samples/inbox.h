@@ -25,7 +25,7 @@ struct item {
 	u32 order; /* of arrival, for equal times */
 	u64 time_ns;
 	u32 size;                    /* of the record */
-	bool is_held;                /* since the turn before; the item owns its record */
+	bool is_held;                /* kept from the previous turn; the item owns its record */
 	const void *record;          /* ITEM_PROCESS: struct process_record, ITEM_SELECTION: struct
 					selection_record, ITEM_SAMPLE: struct sample, ITEM_FREED: struct
 					freed_record */

@@ -151,8 +151,8 @@ static const char *thread_name(struct levels *l, const struct process *p,
 }
 
 /*
- * Without services nothing is read of other programs than JVMs. levels_settle gives the names to
- * earlier samples if they change.
+ * Reads the names of a process. If the profile has no services, only JVMs are read. If names change
+ * later, levels_settle gives them to earlier samples.
  */
 static const struct process_names *names_of(const struct levels *l, struct process *p,
 					    const struct container *c, bool is_over)
@@ -242,7 +242,7 @@ static void place_parts(const struct levels *l, const struct sample *sample,
 	}
 }
 
-/* For a sample whose process executes another program now: those of earlier samples. */
+/* The labels of earlier samples, for a sample whose process executes another program by now. */
 static struct labels past_labels(const struct levels *l, const struct sample *sample,
 				 struct place_traits traits)
 {
@@ -296,8 +296,8 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 }
 
 /*
- * A thread that renames itself often has only its kernel's name in some samples, the begin of the
- * whole one (thread_names_ask).
+ * A thread that often renames itself has, in some samples, only the name that the kernel keeps: the
+ * begin of its whole name (thread_names_ask).
  */
 #define COMM_BYTES 15
 #define AMBIGUOUS  UINT64_MAX
@@ -360,7 +360,7 @@ static void take_container(struct labels *to, const struct container *c)
 	to->pod_uid = known(c->pod_uid) ?: to->pod_uid;
 }
 
-/* `p` may be NULL. `is_over`: its program has ended. */
+/* `p` may be NULL. `is_over`: the program of the labels has ended. */
 static labels_id with_new_names(struct settling *s, labels_id id, struct process *p, bool is_over)
 {
 	struct levels *l = s->levels;

@@ -68,7 +68,8 @@ void live_allocs_free(struct live_allocs *h, u32 tid, u64 time_ns)
 {
 	struct live_alloc *s = find(h, key_of(tid, time_ns));
 
-	if (!s || s->ended_ns) /* a report this late is about another process */
+	/* no such sample, or its process has ended: the report is about another process */
+	if (!s || s->ended_ns)
 		return;
 	s->is_freed = true;
 	if (s->is_named)

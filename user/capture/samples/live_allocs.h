@@ -19,7 +19,7 @@ struct live_alloc_weight {
 	u32 type;
 	u64 value;
 	bool has_samples; /* the type after `type` counts samples */
-	u64 count;        /* for the event's last type; 0: no such type */
+	u64 count;        /* value for the event's last type; 0: no such type */
 	u64 age_ns;       /* memory younger than this at the end does not count */
 	u16 event, stop;  /* of the sample */
 	bool is_counted;  /* set in one part of each sample */
@@ -31,7 +31,8 @@ struct live_alloc {
 	struct live_alloc_weight weight;
 	u64 time_ns;
 	u64 key;
-	u64 ended_ns; /* end of its process, and of this memory; 0: not known to have ended */
+	/* when its process, and with it the memory, ended; 0: not known to have ended */
+	u64 ended_ns;
 	pid_t pid;
 	bool is_named; /* `weight` is filled in */
 	bool is_freed;

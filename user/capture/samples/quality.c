@@ -207,7 +207,8 @@ static void add_name(struct str *out, const struct process_quality *e)
 		return;
 	}
 	utf8_clean(out, e->comm,
-		   3 * sizeof(e->comm)); /* a replacement character takes three bytes */
+		   /* a byte of comm may become a replacement character of three bytes */
+		   3 * sizeof(e->comm));
 	str_addf(out, "-%d", (int)e->id.pid);
 }
 
@@ -277,7 +278,7 @@ void quality_each(const struct quality *q, incomplete_fn visit, void *ctx)
 	if (found.nr)
 		qsort(found.at, found.nr, sizeof(found.at[0]), by_loss);
 	/*
-	 * Also reports all processes together if many are affected, or many that ended before they
+	 * Also reports all processes together if many are affected, or if many ended before they
 	 * had enough stacks.
 	 */
 	if (is_much(&q->all) && (found.nr > QUALITY_SINGLE || nr_cut < q->all.nr_cut / 2))

@@ -16,7 +16,8 @@ struct quality;
 #define QUALITY_MAX     4096
 #define QUALITY_SHARE   20 /* a process with more than one cut stack in so many is reported */
 #define QUALITY_CUT_MIN 20 /* fewer cut stacks may be those of a process that starts */
-#define QUALITY_SINGLE  5  /* with more processes a sentence on all of them is added */
+/* if more processes are reported, a sentence about all of them is added */
+#define QUALITY_SINGLE 5
 
 struct quality *quality_new(const struct jvm_registry *jvms);
 void quality_free(struct quality *q);
@@ -39,7 +40,7 @@ void quality_judge(struct quality *q, const struct process *p);
 /* Records that the JVM runs virtual threads. */
 void quality_mark_virtual(struct quality *q, const struct process *p);
 
-/* The number of such JVMs; adds the first one's name to *first. */
+/* The number of JVMs with virtual threads; adds the first one's name to *first. */
 u32 quality_nr_virtual(const struct quality *q, struct str *first);
 
 /* A report on one process; with pid 0 on all of them together. */

@@ -11,14 +11,16 @@
 #include "profile/frames/method.h"
 #include "sym/stripped.h"
 
-#define AGENT_LAG_NS      (500 * NS_PER_MS) /* events arrive up to 45 ms late */
-#define AGENT_LATE_NS     (20 * NS_PER_SEC) /* an attach is given up before that */
-#define FILE_LATE_NS      (5 * NS_PER_SEC)  /* then a frame goes without the name in a file */
+#define AGENT_LAG_NS  (500 * NS_PER_MS) /* events arrive up to 45 ms late */
+#define AGENT_LATE_NS (20 * NS_PER_SEC) /* an attach is given up before this time has passed */
+/* after this time a frame stays without the name from a file */
+#define FILE_LATE_NS      (5 * NS_PER_SEC)
 #define UNNAMED_BYTES_MAX (64u << 20)
 #define USER_SPACE        "[user space]"
 #define ATTACH_THREAD     "Attach Listener"
 #define ATTACH_GROUP      "[sysflame attach]"
-#define STACK_PRIME       0x100000001b3ull /* of FNV-1a; a stack that is found is compared */
+/* prime of FNV-1a; a stack found by its hash is compared */
+#define STACK_PRIME 0x100000001b3ull
 
 static void forget(struct unnamed_sample *u)
 {
@@ -99,7 +101,7 @@ static u64 lock_hook_since(const struct samples *s, const struct process *p)
 	return hook_ns && hook_ns <= begin_ns ? begin_ns + 1 : hook_ns;
 }
 
-/* The number of samples is not divided; it stands with the largest part. */
+/* The part of a place that gets the number of samples, which is not divided: the largest. */
 static size_t largest_part(const struct place *place)
 {
 	size_t largest = 0;
@@ -165,7 +167,7 @@ static bool is_early(const struct samples *s, const struct process *p, const str
 	return !h || hotspot_region(h, sample->mapped) == JVM_REGION_UNKNOWN;
 }
 
-/* The sample is in no profile. */
+/* Counts a sample that is left out of all profiles. */
 static void leave_out(struct samples *s, const struct sample *sample)
 {
 	live_allocs_forget(&s->live_allocs, sample->task.tid, sample->time_ns);
@@ -214,7 +216,10 @@ static bool is_of_virtual_threads(const struct frames *all, const frame_list *fr
 	return false;
 }
 
-/* Functions of one group that call each other are one frame. */
+/*
+ * Whether the frame repeats the previous one: functions of one group that call each other become
+ * one frame.
+ */
 static bool is_repeated(const struct samples *s, const frame_list *frames, size_t i)
 {
 	return i + 1 < frames->nr && frames->at[i] == frames->at[i + 1] &&
@@ -267,7 +272,7 @@ static bool is_path(const struct samples *s, const struct profile *profile, node
 	return node == below;
 }
 
-/* A stack has its frames counted once, and is found again by all of them. */
+/* Finds a placed stack by all its frames. Its frames are counted only when it is placed first. */
 static const struct placed_stack *find_stack(const struct samples *s, const struct process *p,
 					     struct cut *c, node_id below, const frame_list *frames)
 {
@@ -491,7 +496,7 @@ static bool retry(struct samples *s, struct unnamed_sample *w)
 
 	if (is_early(s, p, &w->head))
 		return false;
-	/* While the attach runs there is nothing new to ask. */
+	/* While the attach runs, the agent has no further names. */
 	if (may_come && agents_state(s->agents, p->jvm) == AGENT_PENDING &&
 	    !lacks(&w->unnamed, NAME_IN_FILE))
 		return false;

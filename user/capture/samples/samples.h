@@ -41,7 +41,7 @@ struct unnamed_sample {
 };
 
 struct samples {
-	/* Set by the recording, which owns them. */
+	/* These pointers are set by the recording, which owns the objects. */
 	struct sources *sources;
 	struct agents *agents;
 	struct processes *processes;
@@ -74,7 +74,8 @@ void samples_own_frames(struct samples *s);
 struct process *samples_process(struct samples *s, const struct sample *sample);
 
 /*
- * Names those parts of the sample early that may be gone at its turn. Only if its process is known.
+ * Names early the parts of a sample that may be gone when its turn comes. Does nothing if its
+ * process is not known.
  */
 void samples_foresee(struct samples *s, const struct sample *sample);
 

@@ -14,7 +14,7 @@ struct sink {
 	struct levels levels;
 	u32 types[ABI_EVENTS];
 	VEC(struct cut *) cuts;    /* in the order of time */
-	struct sample_counts past; /* of cuts that were handed over */
+	struct sample_counts past; /* counts of cuts that were handed over */
 };
 
 struct sink *sink_new(const struct sink_options *options, const struct sink_model *model,

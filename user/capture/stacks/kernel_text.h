@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Address ranges of the kernel by the labels of its linker script (include/asm-generic/
- * vmlinux.lds.h). They hold frames that belong to no sampled code: the scheduler's of a waiting
- * thread, which do not show why it waits, and a timer's above the code that it interrupted.
+ * vmlinux.lds.h). These ranges hold frames that do not belong to the sampled code: frames of the
+ * scheduler in a waiting thread, which do not show the reason for the wait, and frames of a timer
+ * interrupt.
  */
 #pragma once
 
@@ -22,9 +23,9 @@ struct kernel_text kernel_text_read(const char *name);
 
 /*
  * The number of pcs, leaf first, to leave out: up to the last one of a row in the range, which is
- * among the first. Those before it belong to the tracepoint that took the sample.
+ * among the first. Frames before that row belong to the tracepoint that took the sample.
  */
 size_t kernel_text_frames(const struct kernel_text *t, const u64 *pcs, size_t nr);
 
-/* The same, up to the first pc in the range; all `nr` if no pc lies in it. */
+/* The number of pcs, leaf first, up to the first one in the range; `nr` if no pc lies in it. */
 size_t kernel_text_entry_frames(const struct kernel_text *t, const u64 *pcs, size_t nr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recognises by its stack the lock that a Java thread waits for. */
+/* Finds the lock that a Java thread waits for, by the thread's stack. */
 #include "capture/stacks/lockstack.h"
 
 #include <string.h>
@@ -103,8 +103,8 @@ static enum lockstack name_lock(struct symbolizer *s, const struct frames *all, 
 	bool is_stamped = begins(waits, LOCKS "StampedLock");
 
 	/*
-	 * In a condition's frames a thread waits for no lock. To get its lock back it calls a
-	 * synchronizer.
+	 * A thread in the frames of a condition waits for the condition, not for a lock. To get its
+	 * lock back, it calls a synchronizer.
 	 */
 	if (!is_stamped && (!is_synchronizer(waits) || strstr(waits, "$Condition")))
 		return LOCKSTACK_NONE;

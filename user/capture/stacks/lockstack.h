@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recognises by its stack the lock that a Java thread waits for. */
+/* Finds the lock that a Java thread waits for, by the thread's stack. */
 #pragma once
 
 #include "sym/symbolize.h"

@@ -31,8 +31,8 @@ struct rule {
 };
 
 /*
- * The beginnings of names of libjvm's functions, JDK 8 to 28. From the leaf on the first frame that
- * a rule matches decides, by the first such rule.
+ * The beginnings of names of libjvm's functions, JDK 8 to 28. The frame nearest to the leaf that
+ * matches a rule decides, by the first rule that it matches.
  */
 static const struct rule rules[] = {
 	{ "CodeHeap::", GROUP_CODE_CACHE },

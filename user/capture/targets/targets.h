@@ -66,7 +66,10 @@ void targets_bound(struct targets *t, const char *cgroup);
 /* Adds an excluding selector "KIND=TEXT", as in --exclude. */
 int targets_exclude(struct targets *t, const char *text, struct str *why);
 
-/* Whether a JVM is selected by its PID or as a JVM, and by nothing that only the kernel knows. */
+/*
+ * Whether the process, a JVM, is certainly a target: it is selected by its PID or as a JVM, and no
+ * selector depends on a property that only the kernel knows.
+ */
 bool targets_surely_select_jvm(const struct targets *t, pid_t pid);
 
 /* Whether any selector is given; otherwise every process is sampled. */

@@ -18,9 +18,10 @@
 #define CACHE_BYTES_MAX (256u << 20)
 #define SPARSE_SHARE    8 /* a file of few rows gets at most this share of the table */
 
-#define KEEP_ROWS_NS (600 * NS_PER_SEC) /* of a file that no process maps */
+#define KEEP_ROWS_NS (600 * NS_PER_SEC) /* how long rows of a file that no process maps are kept \
+					 */
 #define BUILDING_MAX 128 /* files that are built at a time; each takes two descriptors */
-#define USER_SHARE   4   /* a user has at most one in so many of them */
+#define USER_SHARE   4   /* a user gets at most 1/4 of the files that are built at a time */
 
 /* Maps a part of the file from file offsets to the file's own addresses. */
 struct part {
@@ -43,7 +44,8 @@ struct module {
 	size_t nr_segments;
 	struct row_build *build; /* while err is -EAGAIN */
 	uid_t user;              /* for whom it is built */
-	pid_t builder;           /* its file need not be opened again for this process */
+	/* process for which the file was opened: a further mapping of it needs no new open */
+	pid_t builder;
 };
 
 struct modules {
@@ -204,7 +206,7 @@ void modules_turn(struct modules *all)
 	all->by_key = kept;
 }
 
-/* The kernel's own code in a process, of no file. The numbers are keys. */
+/* Code that the kernel maps into a process and that belongs to no file. The numbers are keys. */
 enum kernel_code {
 	CODE_OF_FILE,
 	CODE_VDSO,
@@ -342,7 +344,10 @@ static void poll_build(struct modules *all, struct module *mod)
 	all->build_ns += time_worked_ns() - start;
 }
 
-/* Starts to build the rows of a file. NULL if the process is gone: another may have more luck. */
+/*
+ * Starts to build the rows of a file. NULL if the process is gone: the file may be opened by way of
+ * another process later.
+ */
 static struct module *add_module(struct modules *all, u64 key, pid_t pid, const struct mapping *m)
 {
 	auto_close int fd = kernel_code(m) ? -1 : open_file(all, pid, m);
@@ -392,7 +397,7 @@ static bool may_fit(const struct modules *all, const struct module *mod)
 	return nr >= mod->nr_wanted;
 }
 
-/* NULL if building failed for a reason that is not the file's. */
+/* Finishes a build. NULL if it failed for a reason outside the file. */
 static struct module *finish_build(struct modules *all, struct module *mod, const struct mapping *m)
 {
 	poll_build(all, mod);

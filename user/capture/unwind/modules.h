@@ -19,7 +19,10 @@ struct module;
 struct modules *modules_new(union unwind_word *words, u32 nr, const char *cache_path);
 void modules_free(struct modules *all);
 
-/* Lets workers compile the rows, who must outlive this. Without them it is done in this process. */
+/*
+ * Lets workers compile the rows; `workers` must outlive `all`. Without workers this process
+ * compiles them.
+ */
 void modules_use_workers(struct modules *all, struct workers *workers);
 
 /*

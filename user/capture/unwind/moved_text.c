@@ -22,7 +22,7 @@
 #define SUSPECTS_MAX 16         /* of a process; a runtime may have thousands of mappings */
 #define LOOK_NS      NS_PER_SEC /* between two looks at all mappings of a process, at first */
 #define LOOK_MAX_NS  (64 * NS_PER_SEC) /* after looks that found nothing */
-#define MAPPINGS_MAX 8192              /* of a process that is looked at: it may have any number */
+#define MAPPINGS_MAX 8192              /* most mappings of a process that are examined */
 #define NEAR_MAX     64                /* mappings between the memory and its file */
 
 /* Anonymous memory with code, beside a file. */
@@ -107,7 +107,10 @@ static struct watched *watched_of(struct moved_texts *t, const struct process *p
 	return w;
 }
 
-/* Text that moved is not writable: what a program still writes is not checked once for all. */
+/*
+ * Whether the mapping may be moved text. Writable memory is left out: it may change after the
+ * check.
+ */
 static bool may_be_text(const struct mapping *m)
 {
 	return m->executable && !m->writable && !m->inode &&
@@ -122,7 +125,7 @@ static struct suspect *find_suspect(const struct watched *w, const struct mappin
 	return NULL;
 }
 
-/* *fd gets a file with the bytes of all places. */
+/* *Reads the bytes of all places into a memory file; *fd gets its descriptor. */
 static int read_places(struct process_id id, const struct text_question *q, int *fd)
 {
 	u32 nr = text_nr_places(q);
@@ -198,7 +201,7 @@ static const struct mapping *find_near(const struct mappings *all, const struct 
 	return above && above->start == m->end ? above : NULL;
 }
 
-/* Starts on the memory of which nothing is known yet. */
+/* Starts to check memory about which nothing is known yet. */
 static void look(struct moved_texts *t, const struct process *p, struct watched *w)
 {
 	struct mappings all;

@@ -2,7 +2,7 @@
 /*
  * Text of a file that a program has copied to anonymous memory at the same addresses, to have it on
  * huge pages: `node --use-largepages`, iodlr, databases. It is found by the neighbouring mappings
- * of the file. It counts as the file's only if its bytes are those of the file.
+ * of the file. Memory counts as moved text only if its bytes equal the file's.
  */
 #pragma once
 
@@ -14,7 +14,9 @@ struct moved_texts;
 struct moved_texts *moved_texts_new(void);
 void moved_texts_free(struct moved_texts *t);
 
-/* Lets workers compare the bytes, who must outlive this. Without them it is done in this process.
+/*
+ * Lets workers compare the bytes; `workers` must outlive `t`. Without workers this process
+ * compares.
  */
 void moved_texts_use_workers(struct moved_texts *t, struct workers *workers);
 
@@ -41,7 +43,7 @@ struct text_question {
 	u64 near_start, near_off; /* a mapping of the file beside it */
 };
 
-/* Its answer: the part that does. */
+/* The worker's answer: the part of the range that holds text of the file. */
 struct text_answer {
 	u64 start, end, file_off;
 };

@@ -7,9 +7,9 @@
 #include "capture/unwind/moved_text.h"
 #include "elf/elf.h"
 
-#define PLACES_LEAST 4 /* of these must be more than padding */
+#define PLACES_LEAST 4 /* at least this many of the compared places must be more than padding */
 #define PAGE         4096ull
-#define BREAKPOINT   0xcc /* of x86, in text that others debug */
+#define BREAKPOINT   0xcc /* breakpoint of x86, in text that a debugger has changed */
 
 u32 text_nr_places(const struct text_question *q)
 {
@@ -52,7 +52,7 @@ static bool is_text(const struct elf *e, int bytes, const struct text_question *
 		if (at < a->start || at + TEXT_PLACE_BYTES > a->end)
 			continue;
 		if (elf_read_at(e, a->file_off + (at - a->start), file, sizeof(file)))
-			continue; /* behind the end of the file */
+			continue; /* the place lies behind the end of the file */
 		if (pread(bytes, memory, sizeof(memory), (off_t)i * TEXT_PLACE_BYTES) !=
 			    TEXT_PLACE_BYTES ||
 		    !is_same(memory, file))

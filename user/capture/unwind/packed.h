@@ -12,8 +12,9 @@ struct packed {
 };
 
 /*
- * -EFBIG if the rows have more different rules than a row can number. Also if they are so sparse
- * that they need more pages than there are rows, and more than `most_pages`. The caller owns *out.
+ * -EFBIG if the rows have more different rules than a row can number. Also -EFBIG if the rows are
+ * so sparse that they need more pages than there are rows, and more than `most_pages`. The caller
+ * owns *out.
  */
 int packed_new(const struct rows *rows, u32 most_pages, struct packed *out);
 void packed_fini(struct packed *p);

@@ -67,7 +67,10 @@ static int take_segments(const struct row_answer *a, const u8 *bytes, size_t *le
 	return 0;
 }
 
-/* The rows stay in the memory of the answer, which they take over: they may be many. */
+/*
+ * The rows stay in the memory of the answer, of which *out becomes the owner: there may be too many
+ * to copy.
+ */
 static int take_rows(const struct row_answer *a, u8 **bytes, size_t at, size_t left,
 		     struct built_rows *out)
 {
@@ -125,7 +128,7 @@ static int take_answer(struct row_build *b, u8 **bytes, size_t len, struct built
 	return rowcache_load(b->cache, &b->id, &out->rows) ? 1 : 0;
 }
 
-/* The result of the present question; 1: another has to be asked. */
+/* Takes the result of the present request; 1: a second request has to follow. */
 static int take_result(struct row_build *b, struct built_rows *out)
 {
 	auto_free u8 *bytes = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The unwind rows of one file on their way: a worker compiles them, or they come from the cache on
- * disk. A file with much call frame information is asked for twice. The first answer identifies its
- * rows; the second brings them if the cache does not.
+ * Builds the unwind rows of one file: a worker compiles them, or they come from the cache on disk.
+ * For a file with much call frame information there are two requests to the worker. The answer to
+ * the first identifies the rows. The second request follows only if the cache lacks them.
  */
 #pragma once
 
@@ -12,7 +12,10 @@
 
 struct row_build;
 
-/* Made by a worker from a hostile file, checked: rows_are_valid, the numbers bounded. */
+/*
+ * Rows that a worker has built from a file, which may be hostile. They are checked: rows_are_valid
+ * holds, and all numbers are bounded.
+ */
 struct built_rows {
 	struct rows rows;             /* owned */
 	struct elf_segment *segments; /* owned; PT_LOAD */
@@ -45,7 +48,7 @@ int built_rows_decode(u8 **bytes, size_t len, struct built_rows *out);
 /* The recorder's request to a worker: which rows to build. */
 struct row_request {
 	u8 key[SIPHASH_KEY_LEN];
-	u32 may_identify; /* the answer may be the id instead of the rows */
+	u32 may_identify; /* the answer may be the id of the rows instead of the rows */
 };
 
 /* The answer: this head, the segments, the rows. */

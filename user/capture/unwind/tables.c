@@ -17,7 +17,7 @@
 #include "proc/status.h"
 
 #define ROW_CACHE_PATH "/var/cache/sysflame"
-#define USER_SHARE     4 /* one user's rows get one word in so many if others need more */
+#define USER_SHARE     4 /* a user's rows get at most 1/4 of the words if other users need more */
 #define IDLE_NS        (5 * NS_PER_SEC) /* processes not sampled for so long may be dropped */
 
 /* A process's entry for BPF, and the data that it owns. */
@@ -37,7 +37,7 @@ struct area {
 struct tables {
 	struct tables_sizes sizes;
 	struct area rows, ranges, jvms;
-	int procs_fd; /* -1: walks on the host only */
+	int procs_fd; /* map unwind_procs; -1: the tables serve walks on the host only */
 	struct modules *modules;
 	struct extents free_ranges, free_jvms;
 	struct dict processes; /* by pid: struct tables_process * */
@@ -329,8 +329,8 @@ void tables_prepare(struct tables *t, struct process_id id, uid_t user,
 }
 
 /*
- * Whether it generates code that is unwound by frame pointers. HotSpot's and OpenJ9's uses that
- * register for values: their JVMs have rules of their own, or none.
+ * Whether the process generates code that is unwound by frame pointers. Code of HotSpot and OpenJ9
+ * uses that register for values: HotSpot has rules of its own, OpenJ9 has none.
  */
 static bool generates_code(const struct mappings *all)
 {

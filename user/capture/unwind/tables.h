@@ -64,8 +64,8 @@ void tables_remove_process(struct tables *t, struct process_id id);
 bool tables_has_process(const struct tables *t, struct process_id id);
 
 /*
- * Keeps the version of the mappings that the process's tables have, if it has tables.
- * tables_version returns it, 0 without one.
+ * Notes the version of the mappings from which the process's tables were made, if it has tables.
+ * tables_version returns that version, or 0.
  */
 void tables_set_version(struct tables *t, struct process_id id, u64 version);
 u64 tables_version(const struct tables *t, struct process_id id);

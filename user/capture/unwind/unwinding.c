@@ -15,19 +15,24 @@
 
 #define REFRESH_JVMS_NS (100 * NS_PER_MS)
 #define REFUSED_NS      (5 * NS_PER_SEC) /* a process without room is tried again after this */
-#define BUILDING_NS     (3 * NS_PER_SEC) /* then a process goes without the rows being built .. */
-#define LATE_NS         NS_PER_SEC       /* .. and is looked at this often until they are there */
-#define YOUNG_NS        (3 * NS_PER_SEC) /* a process this young is still mapping its libraries */
-#define REFUSED_CHANGE  8                /* or when its mappings change by an eighth */
+/* after this time a process gets tables without the rows that are being built .. */
+#define BUILDING_NS (3 * NS_PER_SEC)
+/* .. and is updated at this interval until the rows are there */
+#define LATE_NS        NS_PER_SEC
+#define YOUNG_NS       (3 * NS_PER_SEC) /* a process this young is still mapping its libraries */
+#define REFUSED_CHANGE 8                /* or when its mappings change by an eighth */
 
 struct wanted {
 	struct process_id id;
 	u64 since_ns;
 	u64 next_ns;      /* when unwinding_update asks again */
-	bool is_building; /* rows of its files are not there yet */
+	bool is_building; /* rows of its files are still being built */
 };
 
-/* A process without tables, because it maps too much. To find that out again takes as long. */
+/*
+ * A process without tables, because it maps too much. Another try would take as long as the first
+ * one.
+ */
 struct refused {
 	struct process_id id;
 	size_t nr_mappings;
@@ -211,8 +216,8 @@ static bool update(struct unwinding *u, struct process *p, u64 since_ns)
 }
 
 /*
- * First starts on the files of all, so that workers are busy while the VMs are read and results are
- * taken.
+ * First starts to build the rows for all processes, so that workers are busy while this process
+ * reads the VMs and takes results.
  */
 static void prepare(struct unwinding *u, struct processes *all, u64 now_ns)
 {

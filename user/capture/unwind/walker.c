@@ -17,8 +17,9 @@
 
 struct walking {
 	const struct tables *tables;
-	struct process_id id;        /* start_ns 0: not known */
-	const struct unwalked *kept; /* NULL: the process's memory is read instead */
+	struct process_id id; /* start_ns 0: not known */
+	/* the kept stack; NULL: the process's memory is read instead */
+	const struct unwalked *kept;
 	u64 kept_sp;
 	struct mem *mem; /* opened by the first read outside the kept stack */
 	bool is_unreadable;
@@ -26,7 +27,7 @@ struct walking {
 	u64 counters[NR_STATS];
 };
 
-/* BPF helpers have no context argument; the walk in progress is here. */
+/* The walk in progress, static because BPF helpers take no context argument. */
 static _Thread_local struct walking walking;
 
 static void *bpf_map_lookup_elem(void *map, const void *key)
@@ -52,7 +53,10 @@ static u64 stack_bytes(const struct unwalked *kept, u64 sp)
 	return kept->tls - sp < STACK_MAX_BYTES ? kept->tls - sp : STACK_MAX_BYTES;
 }
 
-/* The rest of the stack has changed since and must not be read. BPF keeps whole pages. */
+/*
+ * Reads the kept part of the stack. The rest has changed since the sample and must not be read. BPF
+ * keeps whole pages.
+ */
 static long read_kept_stack(const struct unwalked *kept, u64 off, void *dst, u32 size)
 {
 	if (off <= kept->stack_bytes && size <= kept->stack_bytes - off) {

@@ -23,11 +23,11 @@ struct options {
 	bool all, help;
 };
 
-#define SEARCHED 5000 /* messages, if a selector chooses among them */
+#define SEARCHED 5000 /* most messages that are read if a selector chooses among them */
 
-/* From the nodes' own lists, and from the stream. */
+/* Entries from the nodes' own lists, and from the stream. */
 struct listing {
-	bool all; /* also what does not concern the fleet */
+	bool all; /* also entries that do not concern the fleet */
 	struct selector selector;
 	bool selects;
 	struct entries entries;
@@ -85,7 +85,10 @@ static void take_stored(struct requests *a, const struct link_event *e)
 		entry_fini(&entry);
 }
 
-/* The stream also has entries of nodes that are gone, or do not hand out their list. */
+/*
+ * Adds entries of the stream. It also has entries of nodes that are gone or do not hand out their
+ * list.
+ */
 static void add_stored(struct requests *a, u32 max)
 {
 	const struct listing *l = a->extra;

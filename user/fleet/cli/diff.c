@@ -55,7 +55,10 @@ static double choose_share(const struct requests *a, const struct fleet_choice *
 	return 0;
 }
 
-/* Both censuses, one choice, both recordings. Returns an exit status. */
+/*
+ * Runs the censuses of both groups, chooses one share for both, then records both. Returns an exit
+ * status.
+ */
 static int ask_both(const struct options *o, struct requests *a)
 {
 	int status = 0;
@@ -90,7 +93,10 @@ static struct contrast_side side_of(const struct controller *c, const struct pro
 				       .table = s.table };
 }
 
-/* Values of both are as recorded: of estimates nobody knows how many samples are behind them. */
+/*
+ * Compares the values as recorded, not the estimates: an estimate does not show how many samples it
+ * rests on.
+ */
 static int compare(const struct options *o, const struct requests *a, struct profile **both,
 		   struct profile *out, struct contrast *contrast)
 {

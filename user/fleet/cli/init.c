@@ -44,7 +44,7 @@ static int check_twins(const char *path, char **all, size_t nr)
 	return 0;
 }
 
-/* The names of a file, each once. Returns an exit status. */
+/* Reads the names in a file, each once. Returns an exit status. */
 static int read_names(const char *path, struct str *names, size_t *nr)
 {
 	auto_free char *text = NULL;
@@ -76,7 +76,7 @@ static int read_names(const char *path, struct str *names, size_t *nr)
 	return status;
 }
 
-/* For the policies that its owner signs. */
+/* Writes the person's name beside the key, for the policies that the owner of the key signs. */
 static int write_person(const char *dir, const char *person)
 {
 	auto_free char *path = xasprintf("%s/person", dir), *text = xasprintf("%s\n", person);
@@ -89,7 +89,7 @@ static int write_person(const char *dir, const char *person)
 	return err;
 }
 
-/* An old key stays: nodes know it. */
+/* Fails if a key exists already: nodes know the old key. */
 static int write_key(const char *dir, const u8 *private_key)
 {
 	auto_free char *path = xasprintf("%s/key", dir);

@@ -189,8 +189,9 @@ static void certificate_fini(struct certificate *c)
 #define NO_LIMITS "\"subs\":-1,\"data\":-1,\"payload\":-1"
 
 struct grants {
-	const char *kind;                       /* of a line of `clients` */
-	const char *publish[20], *subscribe[8]; /* NAME and INBOX stand for those of the client */
+	const char *kind; /* of a line of `clients` */
+	/* NAME and INBOX stand for the client's name and inbox */
+	const char *publish[20], *subscribe[8];
 };
 
 /* Of every person. */
@@ -201,12 +202,12 @@ struct grants {
 
 /*
  * A node's answers go to "INBOX.answer.NAME" and "INBOX.chunk.NAME.>" below an inbox of two tokens,
- * so it needs no right to reply to whatever it was asked. Of the API of JetStream it may read the
- * policy only: publishing is enough for what other streams keep.
+ * so a node needs no right to publish to arbitrary reply subjects. In the API of JetStream a node
+ * may read the policy only: for the other streams it is enough to publish.
  *
  * Nobody may change, purge or delete a stream, or make a consumer, which can deliver to any
- * subject. Who creates a stream chooses its subjects, and could read what others get: operators
- * only.
+ * subject. Whoever creates a stream chooses its subjects, and could read messages for others. Only
+ * operators may create streams.
  */
 static const struct grants grants[NR_RIGHTS] = {
 	[RIGHTS_NODE] = {
@@ -354,14 +355,14 @@ static int write_in(const char *dir, const char *name, bool is_private, const st
 	return layout_write_file(path, is_private, text->at, text->len);
 }
 
-/* Replaces a file at once. Its owner and rights stay. */
+/* Replaces a file in one step. The file keeps its owner and rights. */
 static int replace_file(const char *path, const void *bytes, size_t len)
 {
 	auto_free char *new = xasprintf("%s.new", path);
 	struct stat st;
 	bool is_there = !stat(path, &st);
 
-	unlink(new); /* of a command that was killed */
+	unlink(new); /* left by a command that was killed */
 	int err = layout_write_file(new, is_there, bytes, len);
 	if (!err && is_there &&
 	    (chown(new, st.st_uid, st.st_gid) || chmod(new, st.st_mode & 07777)))
@@ -431,7 +432,7 @@ static int read_public(const char *dir, const char *name, char public_key[NKEY_T
 	return err;
 }
 
-/* Rights of a person are in the token, those of a node in the key that signs it. */
+/* A person's rights are in the token. A node's rights are in the key that signs the token. */
 static int add_token(const char *dir, enum rights_kind kind, const char *name, const char *inbox,
 		     const char *public_key, struct str *out)
 {
@@ -486,7 +487,10 @@ static int add_client(const char *dir, enum rights_kind kind, const char *name,
 	return err;
 }
 
-/* Files that somebody else has put there stay, and so does the folder then. */
+/*
+ * Removes a client's files and folder. Files that somebody else has put there stay, and the folder
+ * with them.
+ */
 static int remove_client(const char *dir, enum rights_kind kind, const char *name)
 {
 	static const char *const files[] = { "nats.nk", "nats.jwt", "ca.pem",
@@ -544,7 +548,10 @@ static const char fleet_claims[] =
 	CONNECTION_LIMITS ",\"mem_storage\":-1,\"disk_storage\":-1,\"streams\":-1,"
 			  "\"consumer\":-1" ACCOUNT_END;
 
-/* A key that signs nodes only: their rights are in the account, by the name of the token. */
+/*
+ * Adds a key that signs tokens of nodes only. The account holds the nodes' rights, which contain
+ * the name in the token.
+ */
 static int add_scope(const char *dir, const char *file, struct str *out)
 {
 	char public_key[NKEY_TEXT];
@@ -794,7 +801,7 @@ static int write_clients(const char *dir, const struct str *text)
 	return err ? failed(path, err) : 0;
 }
 
-/* Copies the lines but that of the client, whose public key is then in `own`. */
+/* Copies all lines except the client's line. `own` gets the client's public key. */
 static bool copy_others(char *text, enum rights_kind kind, const char *name, struct str *out,
 			char own[NKEY_TEXT])
 {

@@ -143,13 +143,13 @@ static int take_census(const struct options *o, void (*print)(const struct gathe
 		const struct controller_order order = requests_order(&a, WANT_CENSUS, o->select);
 		status = requests_add(&a, &order);
 	}
-	/* A fleet in which nothing matches is no error of a list. */
+	/* A list of no nodes is no error. */
 	if (!status && requests_run(&a, CONTROLLER_ENDED) &&
 	    !controller_view(a.controllers[0]).nr_census)
 		status = EXIT_FAILED;
 	if (!status)
 		print(controller_view(a.controllers[0]).census);
-	/* Also if no node answered: then all are gone, or of another version. */
+	/* Also runs if no node answered: then all nodes are gone, or have another version. */
 	if (a.nr)
 		census_text_report(controller_view(a.controllers[0]).census, warn, NULL);
 	if (a.nr && lists_gone)
@@ -205,7 +205,7 @@ int fleet_status_main(int argc, char **argv)
 	return status || o.help ? status : take_census(&o, print_running, false);
 }
 
-/* A node that serves no such request is no error. */
+/* A node that does not serve the request is no error. */
 static int report_stops(struct requests *a)
 {
 	size_t nr = 0, nr_refused = 0;

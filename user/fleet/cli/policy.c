@@ -30,7 +30,7 @@ struct options {
 /* The latest policy that the stream keeps. */
 struct kept {
 	bool is_there;
-	const char *fault; /* for which nodes refuse it; NULL: none */
+	const char *fault; /* reason for which nodes refuse the policy; NULL: none */
 	struct fleet_policy policy;
 };
 
@@ -119,7 +119,10 @@ static int show(struct requests *a)
 	return 0;
 }
 
-/* Nodes get it at once, and the stream for those that connect later. */
+/*
+ * Sends the policy to all connected nodes, and to the stream, where nodes that connect later read
+ * it.
+ */
 static int send(struct requests *a, const struct fleet_policy *p)
 {
 	struct fleet_message m = { .kind = MESSAGE_POLICY };
@@ -133,7 +136,7 @@ static int send(struct requests *a, const struct fleet_policy *p)
 		return EXIT_USAGE;
 	}
 	message_encode(&m, &bytes);
-	bool has_stream = read_kept(a, &before); /* makes it, if it is missing */
+	bool has_stream = read_kept(a, &before); /* creates the stream if it is missing */
 	link_publish(a->link, POLICY_SUBJECT, "", bytes.at, bytes.len);
 	bool is_kept = has_stream && read_kept(a, &after) && after.policy.at_ms == p->at_ms;
 	if (!is_kept)
@@ -167,7 +170,7 @@ static int take_text(const char *name, const char *value, char *out, size_t size
 	return 0;
 }
 
-/* *sets: a limit was given, or that there is to be none. */
+/* *Whether the command sets a policy: a limit was given, or an option that removes all limits. */
 static int take_limits(const struct options *o, struct fleet_policy *p, bool *sets)
 {
 	int status = take_limit("max-hz", o->max_hz, POLICY_HZ_MAX, &p->max_hz);

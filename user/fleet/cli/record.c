@@ -46,7 +46,10 @@ static int ask(const struct options *o, struct requests *a)
 	return requests_add(a, &order);
 }
 
-/* The profile is written, or another command has to fetch what the nodes still hold. */
+/*
+ * Ends the request. If the profile was not written, another command can fetch the results that the
+ * nodes still hold.
+ */
 static void end(struct requests *a, bool is_written)
 {
 	if (is_written)

@@ -31,7 +31,7 @@
 #define KNOWN_MAX   (8u << 20)
 #define REASONS_MAX 20 /* lines */
 
-/* A signal handler takes no argument of ours. */
+/* A signal handler gets no pointer from us, so these are static. */
 static volatile int nr_signals, nr_hangups;
 
 static void on_signal(int number)
@@ -101,7 +101,7 @@ static void take_kept(struct requests *a, const struct link_event *e)
 	}
 }
 
-/* Messages of the nodes. -EPIPE if the link is gone. */
+/* Takes messages of the nodes. -EPIPE if the link is gone. */
 static int take_events(struct requests *a)
 {
 	struct link_event e;
@@ -131,7 +131,7 @@ static int take_events(struct requests *a)
 	}
 }
 
-/* For messages of nodes and results of workers. */
+/* Waits for messages of nodes and results of workers. */
 static void wait_a_while(const struct requests *a)
 {
 	struct pollfd polled[1 + WORKERS_FDS];
@@ -248,7 +248,10 @@ static char *known_path(const struct requests *a)
 	return xasprintf("%s/census", a->o->dir);
 }
 
-/* Of the last census by this folder. Without them each census waits longer. */
+/*
+ * Reads the names of the nodes that answered the last census of this folder. Without the names a
+ * census waits longer, because it does not know when all have answered.
+ */
 static void read_known(struct requests *a)
 {
 	auto_free char *path = known_path(a);
@@ -438,7 +441,7 @@ void requests_log_silent(struct requests *a)
 	a->has_asked_silent = false;
 }
 
-/* An error of a controller ends all. */
+/* An error of one controller ends the whole command. */
 static int status_of(struct requests *a)
 {
 	for (u32 i = 0; i < a->nr; i++) {
@@ -613,7 +616,7 @@ static bool parse_span(const char *text, u32 *out)
 	return true;
 }
 
-/* A number above 0 with this end. */
+/* A number above 0, followed by `end`. */
 static bool parse_number(const char *text, const char *end, double *out)
 {
 	char *rest;

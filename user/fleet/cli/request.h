@@ -25,7 +25,7 @@ struct connection_options {
 			"wait S seconds after the last answer (2)"                                  \
 	}
 
-/* Of those that also ask without NATS. */
+/* Options of the subcommands that also work without NATS. */
 #define HTTP_OPT(o)                                                                          \
 	{                                                                                    \
 		0, "http", OPT_STRING, &(o)->http, "FILE",                                   \
@@ -48,7 +48,7 @@ struct requests {
 	bool is_up;
 	char owner[32]; /* "_INBOX.HEX": the library's inboxes are below it */
 	bool has_all;   /* the answer to requests_stored is complete */
-	char *why;      /* why it is not, or another fault; NULL or owned */
+	char *why;      /* why the answer is not complete, or another fault; NULL or owned */
 	void (*stored)(struct requests *a, const struct link_event *e); /* of LINK_STORED */
 	u64 nr_stored;     /* messages that the stream keeps */
 	bool names_silent; /* set by the subcommand: requests_log_silent follows */
@@ -59,11 +59,11 @@ struct requests {
 	struct controller_host host;
 	struct controller *controllers[REQUESTS_MAX];
 	u32 nr;
-	volatile int *stopped; /* how often somebody wants to end it; may be NULL */
+	volatile int *stopped; /* number of requests to end early, such as SIGINT; may be NULL */
 	int nr_stops;          /* that were passed on */
 	bool is_kept;          /* set by the subcommand: DIR/ID.request keeps the request */
-	u32 kept_at;           /* phase and wave that the file has */
-	struct str resumed;    /* the content of such a file; empty: none */
+	u32 kept_at;           /* phase and wave that the saved file has */
+	struct str resumed;    /* the content of a DIR/ID.request to continue; empty: none */
 	bool is_silent;
 	void *extra; /* of the subcommand, for host.text */
 };
@@ -72,15 +72,15 @@ struct requests {
 int requests_read_key(const char *dir, u8 *private_key);
 
 /*
- * Reads the key and connects. `merges`: starts the process that merges profiles, too; it forks.
+ * Reads the key and connects. `merges`: also starts the process that merges profiles, by a fork.
  * Returns an exit status.
  */
 int requests_begin(struct requests *a, const struct connection_options *o, bool merges);
 void requests_end(struct requests *a);
 
 /*
- * Calls a->stored for the newest messages of a stream, at most `max`. False: something is wrong; a
- * sentence was logged that begins with `name`.
+ * Calls a->stored for the newest messages of a stream, at most `max`. Returns false after an error,
+ * which was logged in a sentence that begins with `name`.
  */
 bool requests_stored(struct requests *a, enum link_stream stream, const char *name, u32 max);
 
@@ -130,7 +130,7 @@ int requests_check_selector(const char *text);
  */
 volatile int *fleet_signals_count(void);
 
-/* The options that say what nodes are to do: record, or fetch their past. */
+/* The options for the nodes' work: a recording, or a range of past slices. */
 struct fleet_choice {
 	const char *nodes, *samples, *within_text;
 	bool yes;

@@ -14,8 +14,8 @@ void resume_keep(struct requests *a);
 void resume_forget(const struct requests *a);
 
 /*
- * Reads such a file: call it before requests_begin, which takes the inbox from it, and resume_add
- * instead of requests_add. `id`: 32 hexadecimal digits, or "last". Return exit statuses.
+ * Reads a saved request: call it before requests_begin, which takes the inbox from it, and
+ * resume_add instead of requests_add. `id`: 32 hexadecimal digits, or "last". Return exit statuses.
  */
 int resume_find(struct requests *a, const char *dir, const char *id);
 int resume_add(struct requests *a);

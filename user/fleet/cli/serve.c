@@ -133,7 +133,10 @@ static int run_web(const struct options *o, struct serving *s)
 	return web_run(&options);
 }
 
-/* The web process checks whether the two belong together, and logs it. */
+/*
+ * Reads certificate and key and sends them to the web process. That process checks whether they
+ * belong together, and logs a mismatch.
+ */
 static void renew_tls(const struct options *o, const struct serving *s)
 {
 	auto_str struct str why = { 0 };

@@ -336,7 +336,7 @@ static void say_state(struct top *t, int status)
 	draw(t, text);
 }
 
-/* A failure ends it only if nothing follows. */
+/* Reads all windows. A failed one ends the command only if no later one succeeds. */
 static int read_all(struct top *t)
 {
 	int status = 0;

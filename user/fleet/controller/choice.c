@@ -10,9 +10,12 @@
 #include "base/auto.h"
 #include "fleet/wire/selector.h"
 
-/* Of the mean size: a node may do more than the census says, and this bounds its weight. */
+/*
+ * The least size of a node, as a part of the mean size. It bounds the weight of a node that does
+ * more than the census said.
+ */
 #define LEAST_SIZE 0.1
-#define OFF        0.3 /* a node's use now against that in the census */
+#define OFF        0.3 /* expected deviation of a node's CPU use from its use in the census: 30 % */
 #define PPM        1e6
 
 static bool matches(const struct gather_node *n)
@@ -21,9 +24,10 @@ static bool matches(const struct gather_node *n)
 }
 
 /*
- * What the chance of such a node grows with; 1 if chances are equal. For a node that does not know
- * its use it is the root mean square of the others: that makes the variance of the total least
- * (J. Neyman, Journal of the Royal Statistical Society 97, 1934), as one of them may be large.
+ * The pull of a node: its chance to be chosen is proportional to the pull. The pull is 1 if chances
+ * are equal. Otherwise it is the size. A node of unknown size gets the root mean square of the
+ * known sizes, because it may be large: that choice gives the total the least variance (J. Neyman,
+ * Journal of the Royal Statistical Society 97, 1934).
  */
 static double pull_of(const struct choice *c, u64 busy_ppm)
 {
@@ -77,7 +81,10 @@ void choice_take(struct choice *c, const struct gather *census, const u8 *seed, 
 		c->fleet.size += matches(*n) ? choice_size(c, (*n)->busy_ppm) : 0;
 }
 
-/* Nodes, or busy CPUs of theirs, if a pull of 1 is a chance of `per_pull`. */
+/*
+ * The expected number of chosen nodes, or of busy CPUs on chosen nodes, if a pull of 1 gives a
+ * chance of `per_pull`.
+ */
 static double expect(const struct choice *c, double per_pull, bool are_cpus)
 {
 	double sum = 0;
@@ -91,7 +98,10 @@ static double expect(const struct choice *c, double per_pull, bool are_cpus)
 	return sum;
 }
 
-/* The chance for a pull of 1 with which so many nodes, or busy CPUs, are expected. */
+/*
+ * The inverse of expect(): the chance for a pull of 1 with which `wanted` nodes, or busy CPUs, are
+ * expected.
+ */
 static double find_chance(const struct choice *c, double wanted, bool are_cpus)
 {
 	double low = 1e-12 / c->fleet.mean, high = 1e12 / c->fleet.mean;
@@ -108,7 +118,7 @@ double choice_nodes_of(const struct choice *c, double nr_samples, double per_cpu
 	return fmax(1, expect(c, find_chance(c, nr_samples / per_cpu, true), false));
 }
 
-/* Half the expected interval, as a part of the total. */
+/* Half the width of the expected interval, as a fraction of the total. */
 static double expect_width(const struct choice *c, double per_pull)
 {
 	const struct estimate_fleet *f = &c->fleet;

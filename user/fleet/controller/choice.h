@@ -11,7 +11,7 @@
 
 #define WAVES_MAX 4
 
-/* Nodes of a wave have ranks from the end of the earlier one to this. */
+/* A wave has the nodes with ranks from the end of the previous wave up to the end stored here. */
 struct choice_wave {
 	u32 to_rank, nr_nodes;
 };
@@ -33,12 +33,12 @@ struct choice {
  */
 void choice_take(struct choice *c, const struct gather *census, const u8 *seed, bool wants_equal);
 
-/* How many nodes give so many samples, if a busy CPU gives `per_cpu`. At least 1. */
+/* How many nodes give `nr_samples` samples, if a busy CPU gives `per_cpu`. At least 1. */
 double choice_nodes_of(const struct choice *c, double nr_samples, double per_cpu);
 
 /*
- * How many nodes make an interval of +- this part of the total, if what a node does now differs
- * from the census by some 30 %. 0: the use of CPUs is not known well enough.
+ * How many nodes make an interval of +- `within` of the total, if a node's CPU use now differs from
+ * the census by some 30 %. 0: the nodes' CPU use is not known well enough.
  */
 double choice_nodes_within(const struct choice *c, double within);
 
@@ -51,19 +51,22 @@ void choice_add_canary(struct choice *c);
 /* No wave starts after this one. */
 void choice_end(struct choice *c, u32 wave);
 
-/* Nodes of the waves up to this one. */
+/* The number of nodes in the waves up to this one. */
 u32 choice_asked(const struct choice *c, u32 wave);
 
-/* Of estimate_chance: up to which rank nodes were asked; 1 unless waves are missing. */
+/*
+ * The `reach` for estimate_chance: the rank up to which nodes were asked. 1 unless waves are
+ * missing.
+ */
 double choice_reach(const struct choice *c);
 
 /* Above 0, at most 1: the chance of a node by its busy_ppm, given the waves that were started. */
 double choice_chance(const struct choice *c, u64 busy_ppm);
 
-/* The size of such a node in sums over the fleet. */
+/* The size of a node with that busy_ppm in sums over the fleet. */
 double choice_size(const struct choice *c, u64 busy_ppm);
 
-#define CHOICE_FAILS 0.02 /* of the nodes: so many may fail */
+#define CHOICE_FAILS 0.02 /* tolerated fraction of nodes that fail */
 
 /* The probability that `failed` or more of `nr` nodes fail, if each does with CHOICE_FAILS. */
 double choice_fail_chance(u32 failed, u32 nr);

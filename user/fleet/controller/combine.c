@@ -74,7 +74,7 @@ static int add_totals(struct combine *c, const struct partial_result *o, u32 par
 	return node_table_decode(&c->table, o->table.at, o->table.len, first, (u32)o->totals.nr);
 }
 
-/* Its nodes are among the totals. */
+/* Adds a partial result. The nodes in it are already among the totals. */
 static int add_partial(struct combine *c, u32 partial, const struct str *profile)
 {
 	u32 nr = 0;
@@ -128,7 +128,10 @@ bool combine_is_full(const struct combine *c)
 	return !c->holds && is_batch(c) && nr_busy(c) == c->nr_lanes;
 }
 
-/* The other lanes must not merge the partial result so far once more. */
+/*
+ * Begins a merge. It takes the partial result so far out of `profile`, so that no other lane merges
+ * that result again.
+ */
 static void begin(struct combine *c, struct combine_lane *lane)
 {
 	if (c->profile.len && add_partial(c, c->profile_partial, &c->profile)) {
@@ -145,7 +148,10 @@ static void begin(struct combine *c, struct combine_lane *lane)
 	lane->work = merge_begin_spool(c->workers, &lane->merges, &c->order);
 }
 
-/* The second of two partial results waits for a merge with the first. */
+/*
+ * Takes a lane's partial result. If there is one already, the second one is queued for a merge with
+ * the first.
+ */
 static void take_partial(struct combine *c, const struct combine_lane *lane,
 			 struct partial_result *o)
 {
@@ -186,7 +192,10 @@ static void take_result(struct combine *c, struct combine_lane *lane)
 	partial_result_fini(&o);
 }
 
-/* Partial results alone wait until no merge runs: that one has a further partial result. */
+/*
+ * If only partial results wait, they wait until no merge runs, because a running merge will give
+ * one more partial result.
+ */
 static bool may_begin(const struct combine *c, bool all)
 {
 	if (c->error || c->holds || !c->next.nr)

@@ -34,26 +34,27 @@ struct combine {
 	struct spool next;               /* results and partial results that wait */
 	struct combine_partials waiting; /* those of `next` */
 	struct combine_lane lanes[COMBINE_LANES];
-	u32 nr_lanes; /* of them are used: one for each CPU, at least two */
+	u32 nr_lanes; /* lanes in use: one for each CPU, at least two */
 	bool has_begun;
 	struct str profile; /* partial result so far; that of running merges is missing */
 	u32 profile_partial, nr_partials;
 	VEC(struct merge_total) totals;
-	struct node_table table; /* of them, if the order lists nodes */
-	VEC(u32) part_of;        /* by total; those of one spool become one */
-	char *error;             /* owned; NULL */
+	struct node_table table; /* sums of the merged nodes, if the order lists nodes */
+	/* for each total, its partial result; totals of one spool have the same */
+	VEC(u32) part_of;
+	char *error; /* owned; NULL */
 };
 
 /* Negative errno. */
 int combine_init(struct combine *c, struct workers *w);
 void combine_fini(struct combine *c);
 
-/* Of results only samples of the processes that the selector names are merged. */
+/* Merges only samples of the processes that the selector names. */
 void combine_filter(struct combine *c, const char *selector);
 
 int combine_add(struct combine *c, const struct spool_result *r);
 
-/* So many results wait that no more should be fetched. */
+/* Whether so many results wait that no more should be fetched. */
 bool combine_is_full(const struct combine *c);
 
 /* Starts the merges that are due. With `all` it also merges the few results that are left. */
@@ -62,8 +63,8 @@ void combine_step(struct combine *c, bool all);
 /* Marks nodes whose results could not be read. */
 void combine_mark_spoiled(const struct combine *c, struct gather *nodes);
 
-/* No node has samples of the selected processes. */
+/* Whether no node has samples of the selected processes. */
 bool combine_is_empty(const struct combine *c);
 
-/* Everything that was added is in `profile`, or there is an error. */
+/* Whether all added results are in `profile`, or an error has ended the merging. */
 bool combine_is_done(const struct combine *c);

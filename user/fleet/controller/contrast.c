@@ -37,7 +37,7 @@ struct contrasting {
 	struct method *methods;
 };
 
-/* A row with what a method of the group has in a node. */
+/* Whether the row is a method's self value in the group's value type. */
 static bool is_self(const struct side *s, const struct node_row *r)
 {
 	return r->kind == NODE_ROW_METHOD && r->type == s->type && s->node_of[r->node] != NO_NODE;
@@ -177,7 +177,7 @@ static double sigmas_of(const struct contrasting *c, const struct method *m)
 	       sqrt(freedom * log1p(change * change / all / freedom));
 }
 
-/* Returns from how many standard deviations on a change is more than chance. */
+/* Returns the limit: a change of more standard deviations than that is no chance. */
 static double judge(struct contrasting *c, struct contrast *out)
 {
 	double *sigmas = xcalloc(HASH_COUNT(c->methods) + 1, sizeof(sigmas[0]));

@@ -16,15 +16,20 @@ struct contrast_side {
 	u32 type;
 	const struct merge_total *totals; /* of its nodes */
 	size_t nr_totals;
-	bool sums_are_known;            /* `totals` are sums of `type` */
-	const struct node_table *table; /* of these nodes; NULL: there are too many */
+	bool sums_are_known; /* `totals` are sums of `type` */
+	/* sums of the group's nodes; NULL: there are too many nodes */
+	const struct node_table *table;
 };
 
 struct contrast_method {
 	char *name;             /* owned */
 	double before, after;   /* self, as a share of the group: 0 to 1 */
 	struct estimate change; /* of the share */
-	bool is_chance;         /* among all methods of both groups; needs intervals */
+	/*
+	 * whether chance explains the change, tested among all methods of both groups; needs
+	 * intervals
+	 */
+	bool is_chance;
 };
 
 struct contrast {
@@ -51,7 +56,9 @@ void contrast_fini(struct contrast *c);
 /* Notes of the comparison `p`: the page shows them in its panel of the coverage. */
 void contrast_note(const struct contrast *c, const char *unit, struct profile *p);
 
-/* "+12.3 (from +4.5 to +20.1)", or without an interval if there are too few nodes. */
+/*
+ * Appends "+12.3 (from +4.5 to +20.1)", or only "+12.3" if there are too few nodes for an interval.
+ */
 void contrast_add_change(struct str *out, const struct estimate *e, double factor,
 			 const char *unit);
 

@@ -24,17 +24,22 @@
 #include "fleet/wire/policy.h"
 #include "fleet/wire/selector.h"
 
-#define SILENCE_NS    (500 * NS_PER_MS) /* those seen before have answered: there may be others */
-#define FIRST_NS      (10 * NS_PER_SEC) /* until the first answer: many nodes check one signature */
+/* wait for further nodes after all nodes seen before have answered */
+#define SILENCE_NS (500 * NS_PER_MS)
+/* wait for the first answer: many nodes check one signature at once */
+#define FIRST_NS      (10 * NS_PER_SEC)
 #define STEP_NS       (250 * NS_PER_MS) /* of silence between two steps, at most */
 #define ALIVE_NS      (15 * NS_PER_SEC)
 #define REMIND_NS     (5 * NS_PER_SEC)
 #define SLICES_HZ_MAX 1000
-#define SLICES_MORE_S 1200 /* old ones last up to ten minutes, and are taken as a whole */
-#define LIST_NODES    200  /* more nodes have no sums by method */
-#define TAG_NODES     20   /* samples of more nodes lose the label of their node */
+/* added to the age of slices: old slices last up to ten minutes, and are taken whole */
+#define SLICES_MORE_S 1200
+#define LIST_NODES    200 /* more nodes have no sums by method */
+#define TAG_NODES     20  /* with more nodes, samples lose the label of their node */
 
-/* Of all nodes that match. The caller adds id, time and the hash of its secret. */
+/*
+ * Makes the request to all nodes that match. The caller adds id, time and the hash of its secret.
+ */
 static struct fleet_request order_request(const struct controller_order *o, enum fleet_want want)
 {
 	struct fleet_request r = { .want = want,
@@ -175,7 +180,7 @@ static int send_request(struct controller *c, struct fleet_request *r)
 	return 0;
 }
 
-/* `id`: of the request that follows the census. */
+/* `id`: the id of the request that follows the census. */
 static void init_nodes(struct controller *c, const u8 *census_id, const u8 *id)
 {
 	gather_init(&c->census, &c->gather_host, census_id, c->secret, c->host->inbox);
@@ -199,7 +204,7 @@ static int begin_census(struct controller *c)
 	return send_request(c, &r);
 }
 
-/* To the nodes of all waves. */
+/* Sends ALIVE to the nodes of all waves. */
 static void send_alive(struct controller *c)
 {
 	struct fleet_message m = { .kind = MESSAGE_ALIVE };
@@ -211,7 +216,7 @@ static void send_alive(struct controller *c)
 	c->alive_ns = c->now_ns;
 }
 
-/* Nobody waits for an answer: DONE follows. */
+/* Sends STOP, for which nobody waits for an answer: DONE follows. */
 static void send_stop(struct controller *c, const char *subject)
 {
 	struct fleet_request r = request_of(c, WANT_STOP);
@@ -229,7 +234,10 @@ static void stop_node(void *ctx, const char *node)
 	send_stop(ctx, subject);
 }
 
-/* Twice the CPU time of the request, in s: it may last a little longer. 0: for no other event. */
+/*
+ * The most CPU time, in s, that a node's result may have: twice the request's duration, because a
+ * recording may last a little longer. 0 if the event is not `cpu`.
+ */
 static u64 most_cpu_s(const struct controller_order *o, const struct gather_node *n)
 {
 	u64 s = o->duration_s + (o->want == WANT_RECORDING ? 5 : SLICES_MORE_S);
@@ -351,7 +359,7 @@ static bool is_estimate(const struct controller *c)
 	return c->choice.nr_chosen < c->choice.fleet.nr;
 }
 
-/* No further wave starts: weights are final, and results can be merged. */
+/* Call it when no further wave starts: weights are final then, and results can be merged. */
 static void settle(struct controller *c)
 {
 	c->combine.holds = false;
@@ -446,7 +454,7 @@ static bool is_last_wave(const struct controller *c)
 	return c->wave + 1 >= c->choice.nr_waves;
 }
 
-/* Nobody has answered for so long as people want to wait. */
+/* Whether no answer has arrived for as long as people want to wait. */
 static bool is_silent(const struct controller *c)
 {
 	u64 most = c->order.answers_ms * NS_PER_MS;
@@ -486,7 +494,7 @@ static void stop_waves(struct controller *c, char *why)
 	enter(c, CONTROLLER_FETCHES);
 }
 
-/* Whether the nodes so far are a reason to spare the others. */
+/* Ends the request early if too many nodes have failed so far: later waves do not start. */
 static void judge_wave(struct controller *c)
 {
 	u32 asked = nr_asked(c), failed = 0, heard = 0, died = 0;
@@ -544,14 +552,14 @@ static bool wave_has_ended(struct controller *c)
 {
 	bool all = c->nodes.nodes.nr >= nr_asked(c);
 
-	/* While answers may come, one that works ends nothing. */
+	/* While answers may still come, a node that works does not end the phase. */
 	if (!all && !is_silent(c))
 		return false;
 	return !gather_count(&c->nodes, GATHER_WORKS) ||
 	       (since(c) >= wave_length_ns(c) + CONTROLLER_SETTLE_S * NS_PER_SEC && is_stuck(c));
 }
 
-/* DONE or STOP may be lost with a connection: those who should have ended are asked again. */
+/* A DONE or STOP may be lost with a connection: nodes that should have ended are asked again. */
 static void stay_in_touch(struct controller *c)
 {
 	bool is_over = since(c) >= wave_length_ns(c);

@@ -10,7 +10,8 @@
 #include "fleet/controller/gather.h"
 #include "fleet/controller/merge.h"
 
-#define CONTROLLER_WAVES_FROM 10   /* so many nodes are recorded at once; more take waves */
+/* up to so many nodes are recorded at once; more record in waves */
+#define CONTROLLER_WAVES_FROM 10
 #define CONTROLLER_WATCH_S    60   /* between waves */
 #define CONTROLLER_CHANCE     0.01 /* failures that are less probable end the recording */
 #define CONTROLLER_SETTLE_S   60   /* after the recordings, while nothing arrives */
@@ -19,9 +20,13 @@ struct controller_order {
 	enum fleet_want want;
 	char selector[256], events[128], reason[128];
 	u32 hz, duration_s, ago_s;
-	/* How many nodes: one of them, or none. `within`: half the interval, of the total. */
+	/*
+	 * How many nodes take part: at most one of these fields is set. `within`: half the width of
+	 * the interval, as a fraction of the total.
+	 */
 	double nr_nodes, share, nr_samples, within;
-	bool is_confirmed; /* more than 200 nodes are meant */
+	/* the person has confirmed (--yes) that more than 200 nodes may record */
+	bool is_confirmed;
 	bool has_waves;
 	bool waits; /* in CHOICE, until controller_choose; chances are equal then */
 	u32 answers_ms, watch_s;
@@ -42,7 +47,7 @@ struct controller_host {
 	 */
 	void (*request)(void *ctx, const struct fleet_request *r);
 	void (*stop)(void *ctx, const u8 *id);
-	/* Something that people want to know while it runs. */
+	/* Reports progress for people while the request runs. */
 	void (*report)(void *ctx, const char *text);
 	/* A node's answer to WANT_AUDIT. May be NULL. */
 	void (*text)(void *ctx, const char *node, const void *bytes, size_t len);
@@ -65,18 +70,20 @@ enum controller_phase {
 struct controller_state {
 	enum controller_phase phase;
 	u32 wave, nr_waves;
-	size_t nr_census, nr_matched, nr_chosen; /* answered; match; are asked to take part */
-	double p;                                /* the part of those that match */
-	bool is_estimate;                        /* p < 1: values are estimates */
-	double within;                           /* of the order */
-	const struct choice *choice;             /* chances and sizes of nodes */
-	const char *error;                       /* a sentence; NULL */
-	bool is_usage;                           /* .. about the order, not about the fleet */
-	const char *stopped;                     /* why later waves did not start; NULL */
+	/* nodes that answered; that match; that are asked to take part */
+	size_t nr_census, nr_matched, nr_chosen;
+	/* fraction of the matching nodes that takes part */
+	double p;
+	bool is_estimate;            /* p < 1: values are estimates */
+	double within;               /* of the order */
+	const struct choice *choice; /* chances and sizes of nodes */
+	const char *error;           /* a sentence; NULL */
+	bool is_usage;               /* .. about the order, not about the fleet */
+	const char *stopped;         /* why later waves did not start; NULL */
 	const struct gather *census, *nodes;
 	const struct merge_total *totals; /* by delivered node */
 	size_t nr_totals;
-	const struct node_table *table; /* of these nodes; NULL: there are too many */
+	const struct node_table *table; /* sums of the nodes; NULL: there are too many nodes */
 };
 
 struct controller;
@@ -127,7 +134,7 @@ void controller_take_seen(struct controller *c, const char *node);
  */
 void controller_step(struct controller *c);
 
-/* With `waits`: the share of the nodes that take part, above 0. */
+/* With order.waits: sets the share of the nodes that take part, above 0. */
 void controller_choose(struct controller *c, double share);
 
 /*
@@ -144,5 +151,5 @@ void controller_stop(struct controller *c);
 
 struct controller_state controller_view(const struct controller *c);
 
-/* In ENDED without an error: the profile in our own format. */
+/* The profile in sysflame's own format, in phase ENDED without an error. */
 const struct str *controller_profile(const struct controller *c);

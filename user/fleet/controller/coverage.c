@@ -15,7 +15,7 @@
 #define SHORT_PERCENT 90
 #define UNLIKE        10
 
-/* Negative errno is kept in *err. */
+/* Notes that are being added; `err` keeps the first negative errno. */
 struct notes {
 	struct spool *s;
 	int err;
@@ -26,7 +26,10 @@ static void add(struct notes *n, const char *key, const char *text, u64 value)
 	n->err = n->err ?: spool_add_note(n->s, key, text, value);
 }
 
-/* A node that failed had been chosen with this chance, and stands for as many nodes. */
+/*
+ * Counts missing nodes. A node that failed had been chosen with chance p, so it stands for 1 / p
+ * nodes.
+ */
 static void count_missing(const struct controller_state *c, struct estimate_sample *s)
 {
 	u32 nr_heard = (u32)c->nodes->nodes.nr;
@@ -157,7 +160,7 @@ static void add_unlike(struct notes *n, const struct controller_state *c)
 	add(n, NOTE_INCOMPLETE "fleet-unlike", text, nr);
 }
 
-/* The sentence of the first node with that verdict stands for all. */
+/* Adds the reasons for refusals: for each verdict the sentence of the first node that has it. */
 static void add_reasons(struct notes *n, const struct controller_state *c)
 {
 	for (int v = VERDICT_BUDGET; v < NR_VERDICTS; v++) {
@@ -177,7 +180,10 @@ static void add_reasons(struct notes *n, const struct controller_state *c)
 	}
 }
 
-/* A note has its number apart. Takes the sentence over. */
+/*
+ * Adds a note whose text is `sentence` without its number, which becomes the note's value. Takes
+ * the sentence over.
+ */
 static void add_named(struct notes *n, const char *key, char *text)
 {
 	if (text)
@@ -199,7 +205,10 @@ static double lost_percent(const struct gather_node *node)
 	return node->lost ? 100.0 * (double)node->lost / (double)(node->samples + node->lost) : 0;
 }
 
-/* Sums of these nodes are too small. Smaller losses are those of any busy machine. */
+/*
+ * Names the nodes that lost many samples: their sums are too small. Smaller losses are normal on
+ * busy machines.
+ */
 static void add_losses(struct notes *n, const struct gather *nodes)
 {
 	const struct gather_node *worst = NULL;
@@ -220,7 +229,10 @@ static void add_losses(struct notes *n, const struct gather *nodes)
 	add(n, NOTE_INCOMPLETE "fleet-lost", text, nr);
 }
 
-/* Their sums are too small; those of an estimate are scaled by the time. */
+/*
+ * Names the nodes that recorded for a shorter time: their sums are too small. In an estimate they
+ * are scaled by the time.
+ */
 static void add_short(struct notes *n, const struct controller_state *c)
 {
 	u64 nr = 0, asked_ms = c->nodes->asked_ms;

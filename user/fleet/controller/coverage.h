@@ -20,7 +20,7 @@ struct estimate coverage_estimate(const struct controller_state *c);
 /* Nodes that delivered, and the value that each of them recorded. The caller frees s->nodes. */
 void coverage_sample(const struct controller_state *c, struct estimate_sample *s);
 
-/* Of the estimates so far (fleet/controller/estimate.h). */
+/* The estimate_factor of the results so far (fleet/controller/estimate.h). */
 double coverage_factor(const struct controller_state *c);
 
 /* Why an estimate has no interval: "an interval takes 30 nodes"; NULL if it has one. The caller

@@ -11,9 +11,15 @@
 
 #define REPEATS 1000
 #define DRAWS   4000000 /* in all repeats together, roughly */
-/* No load follows the census more exactly, though few nodes may look like it by chance. */
+/*
+ * The least relative error that is assumed between a node's load and its size in the census. A few
+ * nodes may agree better by chance.
+ */
 #define EXACT 0.03
-/* Half of the narrowest interval: what nodes record is a sample itself. */
+/*
+ * Half the width of the narrowest interval, relative to the total: a node's record is itself a
+ * sample.
+ */
 #define LEAST_HALF 0.001
 
 #define TAILS 0.05 /* both */
@@ -153,7 +159,10 @@ double estimate_factor(const struct estimate_fleet *f, const struct estimate_sam
 	return size > 0 ? f->size / size : 1;
 }
 
-/* Of Student's distribution: Cornish and Fisher's expansion, right to 1 % from 4 degrees on. */
+/*
+ * The 95 % quantile of Student's distribution, by the expansion of Cornish and Fisher; exact to 1 %
+ * from 4 degrees of freedom on.
+ */
 static double student_95(double freedom)
 {
 	const double z = 1.959964, z3 = z * z * z;
@@ -162,10 +171,10 @@ static double student_95(double freedom)
 	       (5 * z3 * z * z + 16 * z3 + 3 * z) / (96 * freedom * freedom);
 }
 
-/* Variance of a part of the estimate, and what its degrees of freedom follow from. */
+/* The variance of a part of the estimate, and the sums from which its degrees of freedom follow. */
 struct spread {
 	double variance, squares;
-	u32 nr; /* nodes that are not certain: these add no chance */
+	u32 nr; /* nodes with a chance below 1: nodes that are certain add no variance */
 };
 
 static struct spread spread_of(const struct estimate_sample *s, double ratio, bool are_unknown)
@@ -293,7 +302,7 @@ static void plan(struct profile *p, u32 nr, struct scaled *all)
 static u64 scale(u64 value, double factor, double *carry)
 {
 	double exact = (double)value * factor + *carry;
-	/* Adding 0.5 would round 2^53 - 1 up. */
+	/* Do not add 0.5 to round: that would round 2^53 - 1 up. */
 	u64 rounded = exact >= 0x1p63 ? 1ull << 63 : exact > 0.5 ? (u64)round(exact) : 0;
 
 	*carry = exact - (double)rounded;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Estimates a total over all nodes from some of them, with an interval, and scales a profile of
- * these to all nodes. Each node was drawn with a chance that is known.
+ * Estimates a total over all nodes from a sample of nodes, with an interval, and scales the
+ * sample's profile to all nodes. Each node was drawn with a chance that is known.
  */
 #pragma once
 
@@ -29,8 +29,10 @@ struct estimate {
 	double total, low, high; /* without an interval: low == high == total */
 	bool has_interval;
 	enum estimate_fault fault;
-	/* With nodes that did not deliver: the total if these had no load, or each of them that of
-	 * the heaviest node. */
+	/*
+	 * Bounds if nodes did not deliver: `least` takes their load as 0, `most` takes each as
+	 * heavy as the heaviest node.
+	 */
 	double least, most;
 };
 
@@ -38,7 +40,7 @@ struct estimate {
 struct estimate_fleet {
 	u32 nr, nr_unknown; /* an unknown size is taken for the mean */
 	double size;        /* the sum of all */
-	double mean;        /* of the known ones, as .. */
+	double mean;        /* of the known sizes, in the same unit as .. */
 	double variance;    /* .. is this */
 };
 
@@ -54,7 +56,7 @@ struct estimate_sample {
 	const struct estimate_node *nodes;
 	u32 nr;
 	double unknown_chance; /* of a node whose size is unknown */
-	double missing; /* nodes that were chosen and did not deliver stand for so many nodes */
+	double missing; /* the number of nodes that the chosen nodes without a result stand for */
 	u32 nr_missing;
 };
 

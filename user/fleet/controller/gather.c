@@ -282,7 +282,7 @@ static char *runs_text(const struct fleet_answer *a)
 	return str_take(&s);
 }
 
-/* As in the census: a node that refuses at once does not say. */
+/* The CPU use from the census, because a node that refuses at once does not report it. */
 static u64 busy_of(const struct gather *g, const struct fleet_answer *a)
 {
 	const struct gather_node *n = g->census ? gather_find(g->census, a->node) : NULL;
@@ -351,7 +351,10 @@ char *census_names(const struct gather *nodes)
 	return str_take(&s);
 }
 
-/* Samples and coverage are shown by this label. Without it an answer says less, and no lie. */
+/*
+ * Whether the label `node` names another node. Samples and coverage are shown by that label, so a
+ * false one is dropped.
+ */
 static bool names_another(const struct fleet_answer *a)
 {
 	char name[sizeof(a->labels)];
@@ -380,7 +383,7 @@ static bool is_late(const struct gather *g, const char *name)
 	return g->census && (!n || n->verdict == VERDICT_NO_MATCH);
 }
 
-/* Answers that are waited for come behind it. */
+/* Counts a late node. Answers that are still expected may arrive after it. */
 static void add_late(struct gather *g, const char *name)
 {
 	size_t before = g->late.nr;
@@ -396,7 +399,7 @@ static void leave_out(struct gather *g, const struct fleet_answer *a)
 		g->host->stop(g->host->ctx, a->node);
 }
 
-/* To the census, after its end. */
+/* Takes an answer to the census that arrives after its end. */
 static void take_late(struct gather *g, const struct fleet_answer *a)
 {
 	if (!gather_find(g->census, a->node) && verdict_of(g, a) != VERDICT_NO_MATCH)

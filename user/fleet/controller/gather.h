@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The controller's view of the nodes: who answered what, and the results, fetched a few at a time.
- * A node counts once, by its name, whatever arrives twice. The waves of a recording are requests of
- * one id. It has no clock and no network of its own.
+ * A node counts once, by its name, even if its messages arrive twice. The waves of a recording are
+ * requests of one id. A gather has no clock and no network of its own.
  */
 #pragma once
 
@@ -36,16 +36,16 @@ enum gather_state {
 struct gather_node {
 	char name[64];
 	char *why, *labels, *version; /* owned, never NULL */
-	char *services;               /* some of them, a line each */
+	char *services;               /* some of the node's services, one a line */
 	u32 nr_services;              /* that it has */
 	char *url;                    /* of its own page; "": unknown */
-	char *runs;                   /* requests that it serves, a line each */
+	char *runs;                   /* requests that the node serves, one a line */
 	u64 instance;
 	bool has_twin; /* another node of its name */
 	enum gather_state state;
 	enum verdict verdict;
 	u32 nr_cpus, nr_jvms, nr_died;
-	bool has_answered; /* of a census: the request, too */
+	bool has_answered; /* in a census: the node has answered the request, too */
 	u64 busy_ppm, policy_ms, samples, lost, profile, covered_ms;
 	struct pull pull; /* of its result */
 };
@@ -79,7 +79,8 @@ struct gather {
 	struct node_names late;    /* nodes that the census does not count: they are stopped */
 	u32 nr_twins;              /* answers of a second node of the same name */
 	u32 nr_strange;            /* messages to the subject, or with the label, of another node */
-	u64 nr_answers;            /* that say something new, for those who wait for silence */
+	/* number of answers with news, by which callers notice a silence */
+	u64 nr_answers;
 };
 
 void gather_init(struct gather *g, const struct gather_host *host, const u8 *id, const u8 *secret,
@@ -87,18 +88,18 @@ void gather_init(struct gather *g, const struct gather_host *host, const u8 *id,
 void gather_fini(struct gather *g);
 
 /*
- * A message to one of its inboxes. Others are ignored. So is a message that names another node than
- * its subject or its label `node` does.
+ * Takes a message to one of the inboxes of `g`, and ignores others. Also ignores a message whose
+ * node differs from its subject or from its label `node`.
  */
 void gather_take(struct gather *g, const char *subject, const struct fleet_message *m);
 
-/* ANSWER, or DONE with its result (NULL: none), of a node that is asked in this process. */
+/* Takes ANSWER, or DONE with its result (NULL: none), of a node that is asked in this process. */
 void gather_take_direct(struct gather *g, const struct fleet_message *m, const void *result);
 
-/* A message of another version of the protocol. */
+/* Takes a message of another version of the protocol. */
 void gather_take_foreign(struct gather *g, const char *subject);
 
-/* A node that was seen before. It is one of the silent, unless it answers. */
+/* Takes the name of a node that was seen before. The node counts as silent until it answers. */
 void gather_take_seen(struct gather *g, const char *name);
 
 /* Asks for chunks, and again for those that did not arrive. */
@@ -124,7 +125,7 @@ const struct gather_node *gather_refuses_key(const struct gather *g);
  */
 u64 gather_weight_ppm(const struct gather *g, const struct gather_node *n);
 
-/* Appends the answers of its nodes as messages, each behind its length, a u32. */
+/* Appends the answers of the nodes as messages, each behind its length, a u32. */
 void gather_save(const struct gather *g, struct str *out);
 
 /* A delivered result turned out to be no profile. */
@@ -142,7 +143,7 @@ char *census_foreign_text(const struct gather *census);
 /* As census_foreign_text, for nodes that were seen before and did not answer. */
 char *census_silent_text(const struct gather *census);
 
-/* Nodes were seen before, and all of them have answered. */
+/* Whether nodes were seen before, and all of them have answered. */
 bool census_is_complete(const struct gather *census);
 
 /* As census_foreign_text, for nodes that were chosen and did not answer the request. */

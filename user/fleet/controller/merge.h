@@ -18,8 +18,9 @@
 #include "profile/profile.h"
 #include "sandbox/workers.h"
 
-#define MERGE_RESULTS        4096               /* of one spool, at most */
-#define MERGE_STACKS         16000              /* of a service, in the end .. */
+#define MERGE_RESULTS 4096 /* of one spool, at most */
+/* most stacks of a service in the final profile .. */
+#define MERGE_STACKS         16000
 #define MERGE_STACKS_MERGING (4 * MERGE_STACKS) /* .. and in partial results */
 
 struct spool {
@@ -34,8 +35,10 @@ void spool_close(struct spool *s);
 
 struct spool_result {
 	const char *node, *labels; /* "node=a,zone=b" */
-	u64 weight_ppm;            /* of its values, in 1e-6, because of the recorded time */
-	u32 chance_ppb;            /* that the node was chosen; by `reach` of merge_order */
+	/* weight of the node's values, in 1e-6, which makes up for a shorter recording */
+	u64 weight_ppm;
+	/* the chance that the node was chosen; adjusted by `reach` of merge_order */
+	u32 chance_ppb;
 	const void *bytes;
 	size_t len;
 	/*
@@ -60,11 +63,12 @@ int merge_start_workers(struct workers **out);
 struct merge_order {
 	bool scales;      /* values become estimates for all nodes; raw ones are kept */
 	double reach;     /* of estimate_chance */
-	double factor;    /* of partial results, of an estimate; 0: 1 */
+	double factor;    /* estimate_factor for partial results of an estimate; 0 stands for 1 */
 	bool is_last;     /* nothing is merged with this result */
-	bool tags_nodes;  /* samples have the tag `node`, their pod and the name of their thread */
+	bool tags_nodes;  /* samples keep the tag `node`, their pod and the name of their thread */
 	bool lists_nodes; /* with rows of each node in `table` */
-	char wanted[NR_SELECTOR_PROCESS][128]; /* samples of results that are kept; "": all */
+	/* only samples of these processes are kept; "": all */
+	char wanted[NR_SELECTOR_PROCESS][128];
 };
 
 /*

@@ -35,7 +35,7 @@ struct merging {
 	struct spool_params params;
 	struct profile *p;
 	struct frames *raw;   /* frames of results as they came: those of most nodes are alike */
-	struct naming *names; /* from them to those of `p` */
+	struct naming *names; /* from frames of `raw` to frames of `p` */
 	VEC(u64) sums;        /* by value type of `p` */
 	VEC(struct merge_total) totals;
 	struct node_table table;
@@ -43,7 +43,7 @@ struct merging {
 	double carry[SCALE_TYPES]; /* of rounding */
 	size_t prune_at;           /* nodes of `p` */
 	u32 nr_partials;           /* of the spool, so far */
-	u64 nr_bad, cut;           /* `cut`: the most that a stack that is cut can have had */
+	u64 nr_bad, cut;           /* `cut`: the largest value that a cut stack can have had */
 };
 
 /* An entry of the spool. */
@@ -92,7 +92,10 @@ struct marking {
 	VEC(char *) texts; /* tags of label sets; owned */
 };
 
-/* A node names no other: neither in its labels nor in its samples. */
+/*
+ * Whether the label may not come from a node: a node must not name other nodes, neither in its
+ * labels nor in its samples.
+ */
 static bool is_name(const char *key)
 {
 	return !strcmp(key, "node");
@@ -173,7 +176,7 @@ static int add_sums(struct merging *m, const struct profile *file)
 	return err;
 }
 
-/* Of the coverage, which the controller alone writes. */
+/* Whether the note is one of the coverage, which only the controller writes. */
 static bool is_of_fleet(const struct note *n)
 {
 	size_t len = strlen(NOTE_INCOMPLETE);
@@ -248,7 +251,10 @@ static void forget_names(struct merging *m)
 	frames_free(take(m->raw));
 }
 
-/* Names of nodes overlap; those of hostile ones need not, so that memory has a limit. */
+/*
+ * The names of most nodes overlap. Hostile nodes may send ever new names, so the table is dropped
+ * at a limit.
+ */
 static struct frames *raw_frames(struct merging *m)
 {
 	if (m->raw && frames_bytes(m->raw) > RAW_BYTES)
@@ -322,7 +328,10 @@ static int add_result(struct merging *m, const struct spooled *e, struct merge_t
 		profile_select(file, is_wanted, m->params.order.wanted);
 	if (!file->weights.nr)
 		return add_sums(m, file)
-			       ?: -ENODATA; /* with its types a partial result can be read */
+			       /*
+				* the partial result stays readable with the types that were added
+				*/
+			       ?: -ENODATA;
 	for (u32 i = 0; i < file->types.nr; i++)
 		if (profile_total(file, i) > most_of(&e->head, file->types.at[i].unit))
 			return -ERANGE;
@@ -390,12 +399,12 @@ static int add_entry(struct merging *m, const struct spooled *e)
 	}
 }
 
-/* Stacks of hostile nodes need not overlap either. */
+/* Prunes a large tree: hostile nodes may send ever new stacks, too. */
 static void limit_tree(struct merging *m)
 {
 	if (m->p->nodes.nr < m->prune_at)
 		return;
-	forget_names(m); /* they lead to frames that go */
+	forget_names(m); /* they lead to frames that are freed */
 	m->cut += prune_stacks(m->p, MERGE_STACKS_MERGING);
 	m->prune_at = 2 * m->p->nodes.nr;
 	m->prune_at = m->prune_at > PRUNE_NODES ? m->prune_at : PRUNE_NODES;

@@ -26,7 +26,7 @@ struct node_row {
 	u64 value; /* as recorded */
 };
 
-/* Rows of a node are one behind the other, in the order of the nodes. */
+/* Rows of a node are adjacent, and nodes are in ascending order. */
 struct node_table {
 	struct node_text *by_text; /* owned */
 	VEC(const char *) texts;

@@ -54,12 +54,13 @@ static int by_value(const void *a, const void *b)
 				    : strcmp(x->name, y->name);
 }
 
-/* Time that a node did not record is added, as in the values of the profile. */
+/* Adds the values of each node. A shorter recording is scaled up, as in the profile. */
 static void add_values(struct finding *f, const struct controller_state *s)
 {
 	const u32 type = node_table_type(s->table, &f->p->types.at[0]);
 	const enum node_row_kind kind = f->by == PARTS_METHODS ? NODE_ROW_METHOD : NODE_ROW_SERVICE;
-	u32 node = 0; /* of the sample, which has delivered nodes of the totals in their order */
+	/* index in the sample, which has the nodes that delivered, in the order of the totals */
+	u32 node = 0;
 
 	vec_each(r, &s->table->rows) {
 		const struct merge_total *total = &s->totals[r->node];

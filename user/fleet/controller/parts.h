@@ -10,7 +10,8 @@
 #include "fleet/controller/estimate.h"
 #include "profile/profile.h"
 
-#define PARTS_NODES 10 /* with samples of a part; with fewer, no interval can be trusted */
+/* least nodes with samples of a part: with fewer, no interval can be trusted */
+#define PARTS_NODES 10
 
 enum parts_by {
 	PARTS_SERVICES,
@@ -20,8 +21,8 @@ enum parts_by {
 struct part {
 	char *name; /* owned */
 	u64 value;
-	u32 nr_nodes;             /* that have samples of it; 0: unknown */
-	struct estimate estimate; /* zero unless the profile is one, and has_nodes */
+	u32 nr_nodes;             /* nodes that have samples of this part; 0: unknown */
+	struct estimate estimate; /* zero unless the profile is an estimate and has_nodes is set */
 };
 
 struct parts {

@@ -134,13 +134,14 @@ static bool is_prune_frame(const struct profile *p, node_id n)
 struct pruning {
 	const struct profile *p;
 	struct profile *out;
-	node_id *map;         /* from nodes of `p` to those of `out`; NODE_NONE */
-	size_t nr_kept, room; /* nodes of `out`: for the kept stacks; for folded ones, half of it */
+	node_id *map; /* from nodes of `p` to those of `out`; NODE_NONE */
+	/* nodes of `out`: those of kept stacks; the limit, of which folded stacks may use half */
+	size_t nr_kept, room;
 };
 
 /*
- * The deepest caller that is kept; 0: none. Callers below a "[truncated]" of an earlier merge do
- * not count: a stack has that frame once.
+ * The deepest caller of a node that is kept; 0: none. Callers below a "[truncated]" of an earlier
+ * merge do not count: a stack has that frame once.
  */
 static node_id kept_caller(const struct pruning *k, node_id n)
 {
@@ -173,7 +174,7 @@ static node_id fold(const struct pruning *k, node_id n)
 	return profile_child(k->out, rest, frames_copy(k->out->frames, leaf));
 }
 
-/* Returns the largest value of a stack that is not there any more. */
+/* Returns the largest value of a stack that was cut. */
 static u64 place_stacks(struct pruning *k, struct stack *all, size_t nr, size_t nr_kept)
 {
 	u64 largest = 0;

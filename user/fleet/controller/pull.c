@@ -11,10 +11,12 @@
 #include "fleet/wire/key.h"
 
 #define WINDOW_LEAST 4
-#define QUEUED_NS    (2 * NS_PER_SEC) /* chunks that wait longer in queues: the window is enough */
-#define RETRY_NS     (3 * NS_PER_SEC) /* and twice the time that chunks take */
-#define RETRIES      5                /* without any chunk */
-#define HELD_MAX     64 /* with more overdue results those begin anew, to bound the memory */
+/* a chunk that took longer has waited in queues: the window does not grow */
+#define QUEUED_NS (2 * NS_PER_SEC)
+#define RETRY_NS  (3 * NS_PER_SEC) /* and twice the time that chunks take */
+#define RETRIES   5                /* without any chunk */
+/* most overdue results that keep their bytes; further ones start again, which bounds the memory */
+#define HELD_MAX 64
 
 void pulls_init(struct pulls *all, const struct pulls_host *host, const u8 *secret,
 		const char *inbox)
@@ -46,7 +48,10 @@ static u64 retry_ns(const struct pulls *all, const struct pull *p)
 	return RETRY_NS + 2 * (p->took_ns > all->took_ns ? p->took_ns : all->took_ns);
 }
 
-/* The reply goes to a subject of its own: a node may reply to what it was asked only. */
+/*
+ * Asks for the next chunk. Each result has its own reply subject, to which only the asked node may
+ * publish.
+ */
 static void ask(struct pulls *all, struct pull *p)
 {
 	struct fleet_message m = { .kind = MESSAGE_GET };
@@ -100,7 +105,10 @@ static void end(struct pulls *all, struct pull *p, const char *why)
 	all->host->done(all->host->ctx, p, why);
 }
 
-/* As TCP does: by one a chunk at first, after an overdue chunk by one a window. */
+/*
+ * Grows the window as TCP does: at first by one for each chunk; after the first overdue chunk by
+ * one for each window.
+ */
 static void grow(struct pulls *all, u64 took_ns)
 {
 	if (took_ns < all->least_ns)

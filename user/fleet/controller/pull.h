@@ -23,10 +23,11 @@ struct pull {
 
 	u8 *bytes; /* `got` of them */
 	u64 got;
-	u64 first_ns, asked_ns; /* when the next chunk was asked for: at first, and last */
-	u64 number;             /* of the last question */
-	u64 took_ns;            /* the slowest chunk */
-	size_t place;           /* in `open` */
+	/* when the next chunk was requested for the first time; for the last time */
+	u64 first_ns, asked_ns;
+	u64 number;   /* of the last question */
+	u64 took_ns;  /* the slowest chunk */
+	size_t place; /* in `open` */
 	bool is_overdue;
 };
 
@@ -45,14 +46,15 @@ struct pulls {
 	VEC(struct pull *) queue; /* those before `next` have begun */
 	size_t next;
 	VEC(struct pull *) open;
-	size_t nr_overdue; /* of them; they do not count for the window */
+	size_t nr_overdue; /* overdue results; they do not count for the window */
 	u32 window, threshold, credit;
 	u64 nr_chunks, nr_asked;
-	bool is_paused; /* no further result is begun, and time stands still */
+	bool is_paused; /* no further result is begun, and no chunk becomes overdue */
 	u64 now_ns;     /* of the last tick */
 	u64 arrived_ns, shrunk_ns;
 	u64 took_ns,
-		least_ns; /* from question to chunk: the slowest of the last ones; the fastest */
+		/* time from request to chunk: the slowest of the recent ones; the fastest of all */
+		least_ns;
 };
 
 void pulls_init(struct pulls *all, const struct pulls_host *host, const u8 *secret,
@@ -64,8 +66,7 @@ void pulls_fini(struct pulls *all);
 /* Queues a result. `p` must stay valid until `done`. */
 void pulls_add(struct pulls *all, struct pull *p);
 
-/* A chunk of that result; `subject` is the one that it came to. Others than the next are ignored.
- */
+/* Takes a chunk of the result `p` that came to `subject`. Ignores any but the next chunk. */
 void pulls_take(struct pulls *all, struct pull *p, const char *subject,
 		const struct fleet_chunk *c);
 

@@ -15,7 +15,7 @@
 #include "fleet/wire/selector.h"
 #include "net/http_client.h"
 
-#define SERVICES_S   600 /* a service that used the CPU since then runs */
+#define SERVICES_S   600 /* a service that used a CPU in this time counts as running */
 #define SERVICES_MAX 1000
 #define TOTAL_MAX_MS (1ull << 40)
 #define OPEN_MAX     48 /* requests at a time; others wait */
@@ -49,8 +49,8 @@ struct node_request {
 	struct http_node *node;
 	u8 id[FLEET_ID_LEN];
 	u64 session;    /* 0: none */
-	u64 look_ns;    /* when to look for the profile next; 0: somebody looks */
-	u64 give_up_ns; /* it must be there by then */
+	u64 look_ns;    /* when to look for the profile next; 0: a lookup is under way */
+	u64 give_up_ns; /* deadline for the profile */
 	u64 samples, lost, covered_ms, busy_ppm;
 	bool is_stopped;
 };
@@ -403,7 +403,7 @@ static enum verdict verdict_of(const struct http_answer *r)
 
 static void take_stop(void *ctx, const struct http_answer *r)
 {
-	/* Whatever it answers: its profile is looked for. */
+	/* The answer to this request is ignored: the profile is looked up later in any case. */
 }
 
 static void stop(struct node_request *q)
@@ -486,7 +486,7 @@ static void take_file(struct node_request *q)
 	      take_profile, q);
 }
 
-/* Its profile is there, or not yet. */
+/* Takes the daemon's answer about the profile: it exists, or does not yet. */
 static void take_facts(void *ctx, const struct http_answer *r)
 {
 	struct node_request *q = ctx;
@@ -520,7 +520,10 @@ static void look(struct node_request *q)
 	      take_facts, q);
 }
 
-/* Without slices nobody knows; the samples decide then. */
+/*
+ * Whether the service runs on the node, by its slices. Without slices it counts as running, and its
+ * samples decide later.
+ */
 static bool runs(const struct http_node *n, const char *service)
 {
 	vec_each(one, &n->services)

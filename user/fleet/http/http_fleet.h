@@ -30,8 +30,9 @@
 struct http_entry {
 	char *url; /* "https://host:port", without a slash at its end */
 	char *token;
-	char *ca;     /* PEM; NULL: the system's certificates */
-	char *socket; /* path of the unix socket where it listens; NULL: that of the URL */
+	char *ca; /* PEM; NULL: the system's certificates */
+	/* path of the unix socket where the daemon listens; NULL: connect to the URL */
+	char *socket;
 	char name[64], labels[184];
 };
 
@@ -58,10 +59,10 @@ int http_fleet_start(const struct http_entries *nodes, u32 wait_s, struct http_f
 void http_fleet_free(struct http_fleet *f);
 int http_fleet_fd(const struct http_fleet *f);
 
-/* All nodes have answered, or failed to. */
+/* Whether all nodes have answered or failed. */
 bool http_fleet_is_ready(const struct http_fleet *f);
 
-/* A request to all nodes, and its early end. Answers come from http_fleet_step. */
+/* Send a request to all nodes, and end it early. Answers come from http_fleet_step. */
 void http_fleet_request(struct http_fleet *f, const struct fleet_request *r);
 void http_fleet_stop(struct http_fleet *f, const u8 *id);
 

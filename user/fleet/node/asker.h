@@ -16,7 +16,7 @@ struct nonce {
 	u64 until_ms;
 };
 
-/* The use of CPUs that a census was answered with, by the seed. */
+/* The CPU use that this node reported in a census, by the seed of that census. */
 struct promise {
 	u8 seed[FLEET_ID_LEN];
 	u64 busy_ppm;
@@ -32,7 +32,7 @@ struct refusals {
 /* Zero: a key that has not asked. Times are monotonic, but for those of nonces. */
 struct asker {
 	u8 key[FLEET_KEY_LEN];
-	u64 rested_ns; /* when it may ask for ASKER_BURST at once again */
+	u64 rested_ns; /* when the key may send ASKER_BURST requests at once again */
 	VEC(struct nonce) nonces;
 	struct refusals refusals[NR_VERDICTS];
 	struct promise promises[PROMISES];
@@ -48,10 +48,13 @@ void asker_count(struct asker *a, u64 now_ns);
 /* Remembers a nonce until `until_ms`. -EEXIST: it was seen before. */
 int asker_add_nonce(struct asker *a, const u8 *nonce, u64 now_ms, u64 until_ms);
 
-/* Counts a refusal, or returns true: it is to be listed. */
+/* Returns true if the refusal has to be listed in the audit list. Otherwise counts it. */
 bool asker_lists(struct asker *a, enum verdict v, u64 now_ns);
 
-/* The number of refusals that an entry is due for; they are listed now. */
+/*
+ * Returns the number of refusals that are counted but not listed yet, and resets it: the caller
+ * lists them.
+ */
 u32 asker_take_unlisted(struct asker *a, enum verdict v, u64 now_ns);
 
 void asker_fini(struct asker *a);

@@ -12,7 +12,7 @@ struct budget {
 /* A full bucket. */
 void budget_init(struct budget *b, u32 nr_cpus, u64 now_ns);
 
-/* Makes it smaller, or as large as before: so many millionths of all CPUs. It refills nothing. */
+/* Sets the size of the budget, in millionths of all CPUs. Does not refill it. */
 void budget_limit(struct budget *b, u32 ppm, u64 now_ns);
 
 /* The level of a bucket `passed_ns` after it was at `left_ns`. */
@@ -21,10 +21,10 @@ u64 budget_refilled(u32 nr_cpus, u64 left_ns, u64 passed_ns);
 /* The CPU time that is left now. */
 u64 budget_left(struct budget *b, u64 now_ns);
 
-/* Takes CPU time out; more than there is leaves nothing. */
+/* Takes CPU time out of the budget, at most all that is left. */
 void budget_take(struct budget *b, u64 cpu_ns, u64 now_ns);
 
-/* Gives back what was taken for nothing. */
+/* Gives back CPU time that was taken but not used. */
 void budget_give(struct budget *b, u64 cpu_ns);
 
 /* The expected CPU time of a recording: 40 us for each sample, and the merge. */

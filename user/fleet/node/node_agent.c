@@ -15,7 +15,7 @@
 #include "fleet/node/asker.h"
 #include "fleet/wire/selector.h"
 
-#define REFUSED_NS (60 * NS_PER_SEC) /* anybody may send one: one a minute is logged */
+#define REFUSED_NS (60 * NS_PER_SEC) /* anybody may send a bad policy: one a minute is logged */
 
 #define REPLY_MAX 192
 
@@ -102,7 +102,7 @@ static void node_agent_publish(const struct node_agent *n, const char *to,
 	n->host->publish(n->host->ctx, to, bytes.at, bytes.len);
 }
 
-/* To a subject of this node, which no other may publish to. STOP may have no reply. */
+/* Publishes to a subject that belongs to this node alone. A STOP may have no reply subject. */
 static void node_agent_publish_own(const struct node_agent *n, const char *to,
 				   const struct fleet_message *m)
 {
@@ -179,7 +179,7 @@ static enum verdict take_stop(struct node_agent *n, const struct fleet_request *
 	return nr_others ? VERDICT_POLICY : VERDICT_NO_MATCH;
 }
 
-/* Whoever waits for it need not wait longer. */
+/* Answers that this node has no such request, so that the controller stops waiting. */
 static void say_unknown(const struct node_agent *n, const u8 *id, const char *reply)
 {
 	struct fleet_message m = { .kind = MESSAGE_DONE, .done.verdict = VERDICT_FAILED };
@@ -206,7 +206,7 @@ static void node_agent_take_alive(struct node_agent *n, const char *reply,
 		node_agent_say_done(n, r, &r->said);
 }
 
-/* The node suffers; NULL: it does not. */
+/* The reason for which the node is overloaded; NULL: it is not. */
 static const char *strain_of(const struct node_agent_facts *f)
 {
 	if (f->cpu_ppm > NODE_AGENT_CPU_PPM)
@@ -305,7 +305,10 @@ bool node_agent_has_policy(const struct node_agent *n)
 	return *n->policy.by != '\0';
 }
 
-/* Its time stays: an earlier one must not come back. It may itself, with the key. */
+/*
+ * Drops the policy if its signer's key is gone. Keeps its time, so that no earlier policy can
+ * replace it. The policy itself may return with the key.
+ */
 static void check_policy(struct node_agent *n)
 {
 	const struct fleet_key *key = keys_find(&n->keys, n->policy_key);
@@ -374,7 +377,10 @@ static struct run *find_number(struct node_agent *n, u32 number)
 	return NULL;
 }
 
-/* The start of the id, which `fleet stop` takes, and the rest for people. */
+/*
+ * Lists running requests. Each begins with the start of the id, as `fleet stop` takes it; the rest
+ * is for people.
+ */
 static void list_runs(const struct node_agent *n, struct fleet_answer *a)
 {
 	char id[2 * FLEET_ID_LEN + 1];
@@ -484,7 +490,7 @@ static bool is_before_start(const struct node_agent *n, const struct fleet_reque
 	return r->sent_ms < wall_ms && wall_ms - r->sent_ms > up_ms;
 }
 
-/* Only a request that somebody has signed gets so far. Anybody may send it, also once more. */
+/* Whether a signed request is new. Anybody who has seen it may send it again. */
 static enum verdict check_novelty(const struct node_agent *n, struct asker *a,
 				  const struct fleet_request *r, struct str *why)
 {
@@ -506,8 +512,8 @@ static enum verdict check_novelty(const struct node_agent *n, struct asker *a,
 }
 
 /*
- * As in the answer to the census with the same seed: the controller computes ranks and weights from
- * that.
+ * The CPU use that this node reported in the census with the same seed. The controller computes
+ * ranks and weights from that number, so it must not change.
  */
 static u64 promised_busy(const struct node_agent *n, struct asker *a, const struct fleet_request *r,
 			 const struct selector *s)
@@ -629,7 +635,10 @@ static void list_others(struct node_agent *n)
 		}
 }
 
-/* Lists and answers a request that anybody can send as often: all together have a limit. */
+/*
+ * Lists and answers a request that is refused. Anybody can repeat it, so all refusals together have
+ * a limit.
+ */
 static void refuse(struct node_agent *n, struct asker *a, const char *who, const struct reply *r)
 {
 	struct asker *strangers = askers_find(&n->askers, NULL);
@@ -812,7 +821,7 @@ void node_agent_died(struct node_agent *n, u32 number, u32 nr)
 	node_agent_say_done(n, r, &r->said);
 }
 
-/* A chunk without data: there is no such result. */
+/* Sends a chunk. A chunk without data says that there is no such result. */
 static void take_get(struct node_agent *n, const char *reply, const struct fleet_get *get)
 {
 	struct fleet_message m = { .kind = MESSAGE_CHUNK };
@@ -860,7 +869,10 @@ void node_agent_tick(struct node_agent *n)
 	}
 }
 
-/* Otherwise whoever asks could have this node publish anywhere. */
+/*
+ * Checks the reply subject: with any other one, an asker could make this node publish to arbitrary
+ * subjects.
+ */
 static bool reply_is_valid(const char *reply)
 {
 	return !strncmp(reply, "_INBOX.", 7) && strlen(reply) < REPLY_MAX &&

@@ -12,15 +12,16 @@
 #include "fleet/wire/key.h"
 #include "fleet/wire/policy.h"
 
-#define NODE_AGENT_RESULT_S   600         /* a result is kept so long */
-#define NODE_AGENT_RESULTS    (64u << 20) /* bytes of all results */
-#define NODE_AGENT_SILENT_S   60          /* a recording ends if nobody says ALIVE so long */
-#define NODE_AGENT_ENDING_S   45          /* from the end of the recording to its result */
-#define NODE_AGENT_STRAIN_S   30          /* .. and if one of the next two holds so long */
-#define NODE_AGENT_CPU_PPM    50000       /* the recorder's own CPU time that ends a recording */
-#define NODE_AGENT_PRESSURE   60          /* percent of PSI "some" */
-#define NODE_AGENT_LOST       20          /* percent of samples */
-#define NODE_AGENT_LOST_LEAST 1000        /* .. of at least so many */
+#define NODE_AGENT_RESULT_S 600         /* a result is kept so long */
+#define NODE_AGENT_RESULTS  (64u << 20) /* bytes of all results */
+#define NODE_AGENT_SILENT_S 60          /* a recording ends if nobody says ALIVE so long */
+#define NODE_AGENT_ENDING_S 45          /* from the end of the recording to its result */
+/* .. a recording also ends if one of the next two conditions holds so long */
+#define NODE_AGENT_STRAIN_S   30
+#define NODE_AGENT_CPU_PPM    50000 /* the recorder's own CPU time that ends a recording */
+#define NODE_AGENT_PRESSURE   60    /* percent of PSI "some" */
+#define NODE_AGENT_LOST       20    /* percent of samples */
+#define NODE_AGENT_LOST_LEAST 1000  /* .. of at least so many */
 
 /* A recording that the daemon has to start. */
 struct node_agent_work {
@@ -100,10 +101,10 @@ void node_agent_set_keys(struct node_agent *n, struct fleet_keys *keys);
 /* Whether a policy of the fleet holds. It ends when its signer is no operator any more. */
 bool node_agent_has_policy(const struct node_agent *n);
 
-/* The subjects that it listens to; NULL after the last. */
+/* The subjects that the node agent listens to; NULL after the last. */
 const char *node_agent_subject(const struct node_agent *n, u32 i);
 
-/* A message on one of its subjects; `reply` may be "". */
+/* Takes a message on one of these subjects; `reply` may be "". */
 void node_agent_message(struct node_agent *n, const char *reply, const void *bytes, size_t len);
 
 /*
@@ -112,12 +113,15 @@ void node_agent_message(struct node_agent *n, const char *reply, const void *byt
 void node_agent_started(struct node_agent *n, u32 number, enum verdict v, const char *why);
 void node_agent_ended(struct node_agent *n, u32 number, const struct node_agent_result *r);
 
-/* So many selected JVMs crashed since the start of a recording, the last ones after its end. */
+/*
+ * Reports the number of selected JVMs that have crashed since the start of a recording. Crashes
+ * after its end count, too.
+ */
 void node_agent_died(struct node_agent *n, u32 number, u32 nr);
 
 /*
  * The budget outlives a restart of the daemon: the host keeps node_agent_budget_left, and brings it
- * with what has been refilled since. Without a call the first request finds it full.
+ * with what has been refilled since. Without a call the first request finds the budget full.
  */
 void node_agent_set_budget(struct node_agent *n, u32 nr_cpus, u64 left_ns);
 u64 node_agent_budget_left(struct node_agent *n);

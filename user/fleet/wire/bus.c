@@ -31,7 +31,7 @@
 #define WRITE_MS     10000
 #define PING_MS      20000
 #define FLUSH_MS     1000
-#define BUFFER_BYTES (1 << 20) /* of what is published while there is no connection */
+#define BUFFER_BYTES (1 << 20) /* of messages published while there is no connection */
 #define PENDING_MAX  65536 /* messages that wait for the other process: all nodes answer at once */
 #define DELAY_MAX_MS 60000
 #define REFUSED      "the server refuses the key: it knows another fleet, or the key was revoked"
@@ -110,7 +110,10 @@ struct bus {
 		natsSubscription *at;
 	} subjects[LINK_SUBJECTS_MAX];
 	u32 nr_subjects;
-	int questions[2]; /* packets for the thread that asks JetStream: its end, and ours */
+	/*
+	 * socket pair for packets to the thread that asks JetStream: its end, and this thread's end
+	 */
+	int questions[2];
 };
 
 /* Called by the library's threads, too. */
@@ -213,7 +216,10 @@ static natsStatus ask_message(const struct bus *b, const char *api, const char *
 	return natsConnection_PublishRequestString(b->connection, api, inbox, ask);
 }
 
-/* A message without a subject says that the stream has dropped that one. */
+/*
+ * Takes an answer of JetStream. A message without a subject says that the stream has dropped the
+ * message asked for.
+ */
 static natsStatus take_answer(const struct bus *b, natsSubscription *sub)
 {
 	const char *subject = NULL;
@@ -260,7 +266,9 @@ static natsStatus read_messages(const struct bus *b, const char *stream, u64 fir
 	return s;
 }
 
-/* The number of messages that it keeps, and a sentence on it if something is wrong. */
+/*
+ * Reads the number of messages that the stream keeps, and a sentence if its configuration is wrong.
+ */
 static natsStatus read_stream(const struct bus *b, const struct bus_read *ask, u64 *nr_kept,
 			      const char **fault)
 {
@@ -271,7 +279,7 @@ static natsStatus read_stream(const struct bus *b, const struct bus_read *ask, u
 	jsOptions_Init(&o);
 	o.Wait = WAIT_MS;
 	natsStatus s = natsConnection_JetStream(&js, b->connection, &o);
-	/* All of them, so that nothing is lost until somebody reads. */
+	/* Make all streams, so that messages are kept from now on. */
 	for (u32 i = 0; s == NATS_OK && ask->creates && i < NR_LINK_STREAMS; i++)
 		if (make_stream(js, i) == NATS_TIMEOUT)
 			break; /* this key has no right to it */
@@ -383,7 +391,7 @@ static void closed(natsConnection *nc, void *ctx)
 	_exit(1);
 }
 
-/* Nobody reads as fast as messages arrive, or a right is missing. */
+/* The library reports a fault: messages arrive faster than they are read, or a right is missing. */
 static void faulted(natsConnection *nc, natsSubscription *sub, natsStatus status, void *ctx)
 {
 	const char *why = NULL;
@@ -485,7 +493,7 @@ static const char *why_not(natsStatus s)
 	}
 }
 
-/* False: the other end of the socket is closed. */
+/* Waits before the next attempt. Returns false if the other end of the socket is closed. */
 static bool wait_for_attempt(const struct bus *b, int nr)
 {
 	struct pollfd polled = { b->sock, 0, 0 };

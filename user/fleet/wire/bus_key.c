@@ -19,7 +19,10 @@ char *bus_file_in(const char *dir, const char *name)
 {
 	char *path = dir ? xasprintf("%s/%s", dir, name) : NULL;
 
-	/* A file that cannot be read is no missing one: connecting without it would hide that. */
+	/*
+	 * A file that exists but cannot be read is an error: connecting without it would hide the
+	 * fault.
+	 */
 	if (path && access(path, F_OK)) {
 		free(path);
 		return NULL;

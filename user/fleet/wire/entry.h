@@ -17,10 +17,10 @@
 #define ENTRY_MAX      1024 /* bytes of a line; a stream takes no longer message */
 
 struct entry {
-	u64 at_ms;        /* since 1970, by the clock of the sender */
+	u64 at_ms;        /* milliseconds since 1970, by the clock of the sender */
 	char node[64];    /* "": not set yet */
 	char *who, *what; /* owned */
-	bool is_future;   /* entries_sort has found that it cannot be */
+	bool is_future;   /* set by entries_sort: the time lies in the future */
 };
 
 struct entries {
@@ -41,8 +41,8 @@ int entry_parse_stored(const char *subject, const void *bytes, size_t len, struc
 void entry_fini(struct entry *e);
 
 /*
- * Sorts them, the latest first, and drops those that are there twice. Those from after `now_ms`,
- * which a lie could keep at the top, come last.
+ * Sorts the entries, the latest first, and drops duplicates. Entries with a time after `now_ms`
+ * come last: otherwise a false time would keep them at the top.
  */
 void entries_sort(struct entries *all, u64 now_ms);
 void entries_fini(struct entries *all);

@@ -18,11 +18,15 @@ struct jwt_claims {
 /* Appends the token. Negative errno. */
 int jwt_sign(const struct jwt_claims *c, struct str *out);
 
-/* A client's token: `signing_seed` is a scoped key of the account, which has its rights. */
+/*
+ * Appends a client's token. `signing_seed` is a scoped key of the account; the account holds the
+ * rights of that key's clients.
+ */
 int jwt_user(const char *signing_seed, const char *account, const char *name,
 	     const char *public_key, u64 expires_s, struct str *out);
 
-#define JWT_JOIN_S (12 * 3600) /* so long a node is who it was, unless it asks again */
+/* validity of a node's token; the node makes a new one at each connection */
+#define JWT_JOIN_S (12 * 3600)
 
 /*
  * The secret by which nodes join has two words: the seed of a scoped key, and the account. Makes a

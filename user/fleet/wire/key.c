@@ -69,7 +69,7 @@ static bool take_word(char *field, size_t size, const char *word)
 	return true;
 }
 
-/* An error is the rest of a sentence. */
+/* Parses a line. Returns an error as the rest of a sentence. */
 static const char *take_line(char *line, struct fleet_key *k)
 {
 	char *rest = line, *words[5] = { 0 }, *word;
@@ -181,7 +181,9 @@ int key_new(u8 *private_key, u8 *public_key)
 	return key_public(private_key, public_key);
 }
 
-/* The text before the bytes makes a signature valid for one use only. */
+/*
+ * Appends the signed bytes behind a text for the use: a signature is thus valid for one use only.
+ */
 static void add_signed_bytes(const struct fleet_signed *m, enum key_use use, struct str *out)
 {
 	static const char requests[] = "sysflame fleet request 1";

@@ -18,17 +18,21 @@ struct link_options {
 	const char *url;   /* "nats://HOST:PORT,..", tls:// for TLS */
 	const char *name;  /* of the connection, for the server's lists */
 	const char *inbox; /* prefix of the library's own inboxes; NULL: its default */
-	const char *dir;   /* may have nats.creds, and ca.pem to check the server by */
+	const char *dir;   /* may have nats.creds, and ca.pem with which the server is checked */
 };
 
 enum link_event_kind {
 	LINK_MESSAGE,
-	LINK_UP,         /* `text`: the server's address and version */
-	LINK_DOWN,       /* `text`: why; it connects again by itself */
-	LINK_FAULT,      /* `text`: a right is missing, or messages were lost; it is still up */
-	LINK_STORED,     /* a message that a stream keeps; of LINK_STREAM_SEEN its subject only */
-	LINK_STORED_END, /* that were all; `text`: "cannot be read: ..", another fault, or "";
-			    `reply`: how many the stream keeps */
+	LINK_UP,   /* `text`: the server's address and version */
+	LINK_DOWN, /* `text`: why; it connects again by itself */
+	/* `text`: a right is missing, or messages were lost; the connection is still up */
+	LINK_FAULT,
+	LINK_STORED, /* a message that a stream keeps; of LINK_STREAM_SEEN its subject only */
+	/*
+	 * no further message follows; `text`: "cannot be read: ..", another fault, or ""; `reply`:
+	 * how many messages the stream keeps
+	 */
+	LINK_STORED_END,
 };
 
 /* Streams of JetStream. */
@@ -62,7 +66,10 @@ int link_fd(const struct link *l);
 /* -EAGAIN: nothing has arrived. -EPIPE: the process has ended for good. */
 int link_receive(struct link *l, struct link_event *out);
 
-/* Also for later connections. -E2BIG: the subject is too long, or there are too many. */
+/*
+ * Subscribes, also after each reconnect. -E2BIG: the subject is too long, or there are too many
+ * subjects.
+ */
 int link_subscribe(struct link *l, const char *subject);
 
 /* `reply` may be "". -EAGAIN: the connection is too slow; the message was not sent. */

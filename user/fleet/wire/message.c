@@ -204,7 +204,10 @@ static bool take_answer(const Fleet__Answer *in, struct fleet_answer *out)
 	out->nr_services = (u32)in->n_services;
 	out->nr_cpus = in->nr_cpus < FLEET_CPUS_MAX ? in->nr_cpus : FLEET_CPUS_MAX;
 	out->busy_ppm = limit_busy(in->busy_ppm, out->nr_cpus);
-	/* People follow it: anything else than a plain address is dropped, not the message. */
+	/*
+	 * People click on this address. Anything but a plain address is dropped; the message is
+	 * kept.
+	 */
 	copy_text(out->url, sizeof(out->url), message_url_is_valid(in->url) ? in->url : "");
 	for (size_t i = 0; i < in->n_runs && i < FLEET_RUNS; i++)
 		if (!take_text(out->runs[i], sizeof(out->runs[i]), in->runs[i]))

@@ -30,7 +30,7 @@ enum verdict {
 	VERDICT_NO_MATCH = 1,  /* the selector or the sampling hash leaves the node out */
 	VERDICT_BUDGET = 2,    /* the day's CPU time is spent */
 	VERDICT_POLICY = 3,    /* the key, or this node, does not allow it */
-	VERDICT_BUSY = 4,      /* as many requests run as may */
+	VERDICT_BUSY = 4,      /* the most requests that may run at once are running */
 	VERDICT_CLOCK = 5,     /* the request comes from the future */
 	VERDICT_SIGNATURE = 6, /* the key is unknown, or did not sign it */
 	VERDICT_REPLAY = 7,    /* it was seen before */
@@ -58,7 +58,7 @@ enum fleet_want {
 	WANT_CENSUS,
 	WANT_RECORDING,
 	WANT_SLICES, /* of continuous profiling, `ago_s` before now */
-	WANT_AUDIT,  /* the node's list of what was asked, as text */
+	WANT_AUDIT,  /* the node's audit list, as text */
 	WANT_STOP,   /* ends `target` early */
 	NR_WANTS,
 };
@@ -69,7 +69,7 @@ enum fleet_want {
  * unknown_ppb if the node does not know their use. Chances of 0 mean FLEET_PPB: certain.
  */
 struct sampling {
-	u8 seed[FLEET_ID_LEN]; /* of the hashes, the same in all waves */
+	u8 seed[FLEET_ID_LEN]; /* seed of the sampling hashes, the same in all waves */
 	u64 cpu_ppb;
 	u32 least_ppb, unknown_ppb;
 	u32 from_rank, to_rank;
@@ -84,7 +84,7 @@ struct fleet_request {
 	u32 duration_s; /* from receipt on; of SLICES: the length of the range */
 	u32 ago_s;      /* SLICES: from the end of the range to the receipt */
 	struct sampling sampling;
-	u32 nr_nodes;                 /* that are to take part, in all waves; 0: unknown */
+	u32 nr_nodes;                 /* nodes that will take part, in all waves; 0: unknown */
 	u8 pull_hash[FLEET_HASH_LEN]; /* SHA-256 of the secret in GET */
 	u8 target[FLEET_ID_LEN];      /* STOP: the id of that request; zero: all of them */
 };
@@ -98,7 +98,7 @@ struct fleet_signed {
 struct fleet_answer {
 	u8 id[FLEET_ID_LEN];
 	char node[64];
-	u64 instance; /* differs from start to start of a node */
+	u64 instance; /* random; a restarted node has another one */
 	enum verdict verdict;
 	char why[256], labels[256], version[32];
 	char url[FLEET_URL_TEXT]; /* of the node's own page; "": unknown */
@@ -106,7 +106,7 @@ struct fleet_answer {
 	u32 nr_services;     /* in `services` */
 	u32 nr_all_services; /* that the node has */
 	u32 nr_cpus, nr_jvms;
-	u64 policy_ms; /* when the fleet's policy was signed that it holds; 0: none */
+	u64 policy_ms; /* when the fleet policy that the node holds was signed; 0: it holds none */
 	u64 busy_ppm;  /* CPUs that the selected processes used lately, in 1e-6; 0: unknown;
 			  1: none. Of a request: as in the node's answer to its census */
 	char runs[FLEET_RUNS][FLEET_RUN_TEXT]; /* requests that are being served; "": none */
@@ -121,15 +121,18 @@ struct fleet_done {
 	u64 size; /* of the result; 0 unless `verdict` is ACCEPT */
 	u8 sha256[FLEET_HASH_LEN];
 	u64 samples, lost;
-	u64 profile; /* its number in the node's own daemon; 0: it is not stored there */
+	u64 profile; /* number of the profile in the node's own daemon; 0: it is not stored there */
 
 	/*
 	 * Selected JVMs that SIGSEGV, SIGBUS, SIGILL or SIGABRT ended, from the start of the
 	 * recording to 60 s after its end. DONE is sent again when the number grows.
 	 */
 	u32 nr_died;
-	u64 covered_ms; /* recorded time; of old slices: their time, if longer than asked; 0: all
-			 */
+	/*
+	 * recorded time; for old slices their time, if longer than asked for; 0: all that was asked
+	 * for
+	 */
+	u64 covered_ms;
 };
 
 struct fleet_get {
@@ -144,7 +147,7 @@ struct fleet_chunk {
 	u8 id[FLEET_ID_LEN];
 	char node[64];
 	u64 instance, offset;
-	const u8 *data; /* of the message that holds it */
+	const u8 *data; /* points into the message */
 	u32 len;
 };
 

@@ -91,7 +91,8 @@ const char *policy_open(const struct fleet_signed *m, const struct fleet_keys *k
 	/* A policy from the future would win over all later ones. */
 	if (p.at_ms > now_ms + POLICY_CLOCK_MS)
 		return "it comes from the future: a clock is wrong";
-	copy_text(p.by, sizeof(p.by), key->person); /* of the key, whatever the policy says */
+	/* take the name from the key, not from the policy */
+	copy_text(p.by, sizeof(p.by), key->person);
 	*out = p;
 	return NULL;
 }

@@ -188,6 +188,6 @@ bool sampling_takes(const struct sampling *s, const char *node, u64 busy_ppm)
 {
 	u32 rank = sampling_rank(s, node, busy_ppm);
 
-	/* The end of the range is part of it if it is the end of all. */
+	/* UINT32_MAX as the end of the range includes ranks of UINT32_MAX. */
 	return rank >= s->from_rank && (rank < s->to_rank || s->to_rank == UINT32_MAX);
 }

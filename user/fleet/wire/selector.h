@@ -47,7 +47,10 @@ int selector_parse(const char *text, struct selector *out, struct str *why);
  */
 bool selector_is_of_services(const struct selector *s);
 
-/* The first event is `cpu`, as without any: its values follow the use of CPUs. */
+/*
+ * Whether the first event is `cpu`, the default: only values of `cpu` are proportional to the use
+ * of CPUs.
+ */
 bool events_are_cpu(const char *events);
 
 /*
@@ -71,12 +74,12 @@ bool node_name_is_valid(const char *name);
 /* The sampling hash in 1e-9, below 1e9. */
 u32 sampling_hash(const u8 seed[FLEET_ID_LEN], const char *node);
 
-/* In 1e-9, 1 to FLEET_PPB. `busy_ppm` is that of fleet_answer. */
+/* A node's chance in 1e-9, 1 to FLEET_PPB. `busy_ppm` is the one of fleet_answer. */
 u32 sampling_chance(const struct sampling *s, u64 busy_ppm);
 
 /*
- * In 1e-9; UINT32_MAX if it is larger. The rank of a node that is certain is half its hash: with N
- * nodes the highest rank varies around 1, and must not leave that node out.
+ * A node's rank in 1e-9, at most UINT32_MAX. A node with a chance of 1 gets half its hash as its
+ * rank: with N nodes the highest chosen rank varies around 1, and must not leave that node out.
  */
 u32 sampling_rank(const struct sampling *s, const char *node, u64 busy_ppm);
 

@@ -102,7 +102,7 @@ static bool field_is_right(const struct setting_field *f, const json_t *v,
 	return false;
 }
 
-/* `fault` is that of the innermost object. */
+/* Checks an object. `fault` describes the innermost object that breaks the schema. */
 static bool setting_is_right(const char *of, const json_t *o, struct setting_fault *fault)
 {
 	const char *name;

@@ -19,7 +19,7 @@
 struct side {
 	u64 id; /* 0: the range */
 	struct range range;
-	int fd; /* of its profile; -1: not known yet */
+	int fd; /* descriptor of the side's profile; -1: not there yet */
 	char *name;
 };
 
@@ -40,7 +40,7 @@ static void comparison_free(struct comparison *c)
 	free(c);
 }
 
-/* Enters it into the audit list; replies with an error otherwise. */
+/* Enters the kept profile into the audit list. Replies with an error if it was not kept. */
 static bool note_kept(struct request *q, int err, u64 id, const char *doing)
 {
 	if (err) {
@@ -105,7 +105,7 @@ static void refuse(struct comparison *c, int err)
 	comparison_free(c);
 }
 
-/* Gets the side that is missing, or compares. */
+/* Fetches a side that is missing. Compares when both sides are there. */
 static void go_on(struct comparison *c)
 {
 	struct service *sv = c->q->service;
@@ -261,7 +261,7 @@ static void range_rendered(void *ctx, int err, struct payload *result)
 	const char *name = json_string_value(json_object_get(q->json, "name"));
 	struct range r;
 
-	if (!take_range(q, q->json, &r)) /* it was valid when the job began */
+	if (!take_range(q, q->json, &r)) /* cannot fail: the range was valid when the job began */
 		return;
 	if (err) {
 		range_reply_error(q, err, result, &r, "read the time range");

@@ -46,7 +46,7 @@ void api_fleet_nodes(struct request *q)
 	reply_json(q, 200, fleet_requests_nodes(q->service->requests));
 }
 
-/* *share stays 0 without the field. */
+/* *Reads a percentage into *share, which stays 0 if the field is missing. */
 static bool take_percent(struct request *q, const char *name, double *share)
 {
 	const json_t *value = json_object_get(q->json, name);

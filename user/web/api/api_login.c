@@ -54,7 +54,7 @@ static const char *known_page(const struct request *q, const char *page)
 	return r && r->is_page && r->role != ROLE_NONE ? page : "";
 }
 
-/* `why`: what the login page says then. */
+/* Refuses a login. `why`: the sentence that the login page shows. */
 static void refuse(struct request *q, const char *why, const char *page)
 {
 	struct service *sv = q->service;

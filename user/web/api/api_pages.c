@@ -45,7 +45,7 @@ static char *file_name(const struct stored *s, const char *extension)
 	return str_take(&out);
 }
 
-/* How the reply of a request is sent; what the request asks for is looked up again at the end. */
+/* Sends the rendered profile. The options of the request are parsed again here. */
 static void reply_rendered(struct request *q, struct payload *b, const struct stored *s,
 			   const struct download *d, bool is_page)
 {

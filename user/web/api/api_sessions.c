@@ -229,7 +229,10 @@ void api_preview(struct request *q)
 		reply_error(q, ERROR_UNKNOWN_ID, NULL, "The recording has no part yet.");
 		return;
 	}
-	/* Parts that are joined meanwhile would be read twice. */
+	/*
+	 * A number of parts is fixed first: parts that are joined during the read would be read
+	 * twice.
+	 */
 	const struct input in = { .store = q->service->store, .kind = INPUT_PARTS, .id = s->id };
 	auto_free char *key =
 		xasprintf("preview %llu %u", (unsigned long long)s->id, s->nr_received);

@@ -81,7 +81,9 @@ void api_slices(struct request *q)
 			    "\"from_ms\" must be before \"to_ms\".");
 		return;
 	}
-	/* Also of a step, only whole slices are known. */
+	/*
+	 * Widen the range to whole slices: nothing is known about a part of a slice, or of a step.
+	 */
 	struct range r = RANGE_ALL(from, to);
 	range_widen(q->service, &r);
 	from = r.from_ms;

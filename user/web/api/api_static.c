@@ -63,7 +63,10 @@ void api_shell(struct request *q)
 	reply_asset(q, "shell.html");
 }
 
-/* To the same page of whole slices, whose address and title are then true. */
+/*
+ * Redirects to the page of the range widened to whole slices, so that its address and title are
+ * correct.
+ */
 static void go_to_whole_slices(struct request *q, const struct range *r)
 {
 	auto_str struct str to = { 0 };

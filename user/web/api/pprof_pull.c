@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles for those who ask as for Go's net/http/pprof: a recording of some seconds that is not
- * stored. Part of web/api/api.h.
+ * Profiles for clients that ask like for Go's net/http/pprof: a recording of some seconds that is
+ * not stored. Part of web/api/api.h.
  */
 #include <errno.h>
 #include <string.h>

@@ -11,9 +11,10 @@
 #include "web/recordings/service.h"
 #include "web/recordings/sessions.h"
 
-#define STREAMS_MAX  64
-#define UNSENT_MAX   (1u << 20)        /* bytes; a client that is so far behind is sent away */
-#define SILENCE_NS   (15 * NS_PER_SEC) /* then a comment shows whether the client is there */
+#define STREAMS_MAX 64
+#define UNSENT_MAX  (1u << 20) /* bytes; a client that is so far behind is sent away */
+/* after so long without an event, a comment tests whether the client is still there */
+#define SILENCE_NS   (15 * NS_PER_SEC)
 #define CHUNK        (16u << 10)
 #define PROFILES_MAX 100
 

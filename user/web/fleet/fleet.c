@@ -43,15 +43,16 @@
 
 #define POLICY_FILE      "fleet.policy" /* in the daemon's directory */
 #define POLICY_BYTES     2048
-#define POLICY_DELAY_NS  NS_PER_SEC /* the subscriptions are known to the server then */
+#define POLICY_DELAY_NS  NS_PER_SEC /* wait until the server knows the subscriptions */
 #define POLICY_JITTER_NS (2 * NS_PER_SEC)
 #define POLICY_LAST      "{\"last_by_subj\":\"" POLICY_SUBJECT "\"}"
 #define BUDGET_FILE      "fleet.budget"
-#define WORTH_NS         (50 * NS_PER_MS)  /* a smaller change is not written */
-#define SEEN_NS          (30 * NS_PER_SEC) /* between two of them, which are kept for 90 s */
-#define REFUSED          "fleet: refused " /* begins entries that others can cause */
-#define REFUSED_MAX      1000
-#define LINES_MAX        (1000 + REFUSED_MAX)
+#define WORTH_NS         (50 * NS_PER_MS) /* a smaller change is not written */
+/* between two signs of life; a stream keeps them for 90 s */
+#define SEEN_NS     (30 * NS_PER_SEC)
+#define REFUSED     "fleet: refused " /* beginning of entries that strangers can cause */
+#define REFUSED_MAX 1000
+#define LINES_MAX   (1000 + REFUSED_MAX)
 
 /* The budget of CPU time outlives a restart in a file of the daemon's directory. */
 struct fleet_budget {
@@ -173,7 +174,7 @@ struct fleet {
 	VEC(struct node_request *) requests;
 	VEC(struct fleet_watch) watches;
 	struct fleet_budget budget;
-	u64 ask_policy_ns; /* when JetStream is to be asked for the policy; 0: it was */
+	u64 ask_policy_ns; /* when to ask JetStream for the policy; 0: already asked */
 	int pressure_fd;   /* -1: unknown */
 	struct fleet_connection connection;
 	struct timespec keys_time;
@@ -181,7 +182,7 @@ struct fleet {
 	u64 seen_ns; /* when the next sign of life is due */
 };
 
-/* On "SUBJECT.NODE", for a stream; without one it is lost. */
+/* Publishes on "SUBJECT.NODE", for a stream. Without a stream the message is lost. */
 static void publish_own(struct fleet *f, const char *subject, const void *bytes, size_t len)
 {
 	auto_free char *own = xasprintf("%s%s", subject, f->o->node);
@@ -199,7 +200,7 @@ static void publish_entry(struct fleet *f, const char *subject, u64 at_ms, const
 	publish_own(f, subject, line.at, line.len);
 }
 
-/* Up to so much longer: a whole fleet connects at once after a restart. */
+/* A random delay of at most `most_ns`, because a whole fleet connects at once after a restart. */
 static u64 jitter(u64 most_ns)
 {
 	u64 random = time_mono_ns();
@@ -257,7 +258,10 @@ static void drop_watches(struct fleet *f, u64 now_ns)
 	f->watches.nr = kept;
 }
 
-/* DONE has the JVMs that crashed until then; the others follow. */
+/*
+ * The first DONE has the JVMs that had crashed by then. Later crashes are reported by further
+ * DONEs.
+ */
 void fleet_crashed(struct fleet *f, const struct control_crashed *c)
 {
 	if (!f)
@@ -583,7 +587,10 @@ static void load_policy(struct fleet *f)
 		node_agent_message(f->agent, "", bytes, (size_t)len);
 }
 
-/* Without JetStream, stream or right nobody answers, and nothing changes. */
+/*
+ * Asks for the policy. Without JetStream, its stream or the right to it, no answer comes and
+ * nothing changes.
+ */
 static void ask_policy(struct fleet *f, u64 now_ns)
 {
 	if (!f->ask_policy_ns || now_ns < f->ask_policy_ns)
@@ -604,7 +611,10 @@ static void host_audit(void *ctx, const char *person, const char *what)
 	publish_entry(f, "sysflame.v1.audit.node.", at_ns / NS_PER_MS, person, what);
 }
 
-/* No stream has these: they would push out what was done. */
+/*
+ * Lists a refusal in the node's own list only. In a stream, refusals would push out the entries of
+ * requests that were served.
+ */
 static void host_refusal(void *ctx, const char *person, const char *what)
 {
 	struct store *s = ((struct fleet *)ctx)->sv->store;

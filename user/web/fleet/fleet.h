@@ -16,10 +16,13 @@ struct service;
 struct web_fleet {
 	const char *url, *dir;     /* of the NATS server; the folder with the file of keys */
 	const char *node, *labels; /* its name; "zone=a,version=2" */
-	const char *page_url;      /* by which people reach this daemon; NULL: unknown */
+	const char *page_url;      /* address at which people reach this daemon; NULL: unknown */
 };
 
-/* Starts the connection. *out is NULL if `o` is, which must stay. Logs errors; negative errno. */
+/*
+ * Starts the connection. *out is NULL if `o` is NULL. `o` must outlive *out. Logs errors; negative
+ * errno.
+ */
 int fleet_new(struct service *sv, const struct web_fleet *o, struct fleet **out);
 void fleet_free(struct fleet *f);
 

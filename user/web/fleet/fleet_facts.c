@@ -62,7 +62,10 @@ void fleet_facts_look(const struct service *sv, int pressure_fd, struct node_age
 	store_strip_fini(&strip);
 }
 
-/* The samples decide without slices, and for a service that the strip left out. */
+/*
+ * Without slices, or for a service that the strip leaves out, the service counts as running, and
+ * its samples decide later.
+ */
 bool fleet_facts_runs(const struct service *sv, const struct selector *s)
 {
 	const char *wanted = s->processes[SELECTOR_SERVICE];

@@ -6,11 +6,14 @@
 
 struct service;
 
-/* All but the address of the page. `pressure_fd` is /proc/pressure/cpu; -1: unknown. */
+/*
+ * Fills in all facts except the address of the page. `pressure_fd` is /proc/pressure/cpu; -1:
+ * unknown.
+ */
 void fleet_facts_look(const struct service *sv, int pressure_fd, struct node_agent_facts *out);
 
 /* Whether the service of the selector may run. Without slices nobody knows: true. */
 bool fleet_facts_runs(const struct service *sv, const struct selector *s);
 
-/* As busy_ppm of fleet_answer. It is known for services only, and while `cpu` is profiled. */
+/* The busy_ppm of fleet_answer. It is known for services only, and only while `cpu` is profiled. */
 u64 fleet_facts_busy_ppm(const struct service *sv, const struct selector *s);

@@ -301,7 +301,10 @@ static struct controller_host host_of(struct fleet_requests *all)
 					 .inbox = all->inbox };
 }
 
-/* Asks JetStream which nodes should answer. Those of the last census should, too. */
+/*
+ * Collects the nodes that should answer: those that answered the last census, and those that
+ * JetStream has seen.
+ */
 static void expect_nodes(struct fleet_requests *all, struct controller *c)
 {
 	if (all->link)
@@ -405,7 +408,10 @@ static void asked_free(struct asked *r)
 	free(r);
 }
 
-/* The oldest that has ended leaves the list. Until it has, `kept` may be called. */
+/*
+ * Drops the oldest request that has ended. A request whose profile is still being stored stays,
+ * because `kept` will be called.
+ */
 static void drop_oldest(struct fleet_requests *all)
 {
 	size_t left = 0;

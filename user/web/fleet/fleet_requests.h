@@ -23,7 +23,7 @@ struct web_asks {
 	struct workers *workers; /* of merge_start_workers; web_run frees them */
 };
 
-/* NULL in *out if `o` is NULL, which must stay. Negative errno. */
+/* *out is NULL if `o` is NULL. `o` must outlive *out. Negative errno. */
 int fleet_requests_new(struct service *sv, const struct web_asks *o, struct fleet_requests **out);
 void fleet_requests_free(struct fleet_requests *all);
 
@@ -37,17 +37,22 @@ int fleet_requests_fd(const struct fleet_requests *all);
 void fleet_requests_tick(struct fleet_requests *all);
 bool fleet_requests_run(const struct fleet_requests *all);
 
-/* Somebody looks at the page, or asks the API: nodes are listed for a while. Accepts NULL. */
+/*
+ * Call it when somebody looks at the page or asks the API: nodes are then listed for a while.
+ * Accepts NULL.
+ */
 void fleet_requests_watched(struct fleet_requests *all);
 
 /* The process that merges has ended: only a new start helps. */
 bool fleet_requests_are_broken(const struct fleet_requests *all);
 
-/* -ENOTCONN: there is no server. -EBUSY: as many run as may. */
+/* -ENOTCONN: there is no server. -EBUSY: the most requests that may run are running. */
 int fleet_requests_start(struct fleet_requests *all, const struct controller_order *o,
 			 const char *who, u64 *id);
 
-/* Ends the recordings early; what was recorded is merged. -ENOENT: none of that number runs. */
+/*
+ * Ends the recordings early; what was recorded is merged. -ENOENT: no request of that number runs.
+ */
 int fleet_requests_stop(struct fleet_requests *all, u64 id);
 
 /* The connection and the requests, the newest first. */

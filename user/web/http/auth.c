@@ -23,10 +23,11 @@
 #define REVOKED_MAX  1024
 #define REVOKED_KEY  "revoked" /* the setting with the tickets that logged out */
 #define TICKET_MAX   128
-#define FIRST_TICKET 0 /* numbers of keys made of a token */
+#define FIRST_TICKET 0 /* number that no ticket has: the keys made from a token use it */
 #define FIRST_CODE   4
 #define MINUTE_NS    (60 * NS_PER_SEC)
-#define FAILURES_MAX 10 /* a minute: others would push the rest out of the audit list */
+/* failed logins listed a minute: more would push other entries out of the audit list */
+#define FAILURES_MAX 10
 
 /* Two independent keyed hashes of a token, each a key in turn: nobody guesses 128 bits. */
 static void make_keys(u8 keys[2][SIPHASH_KEY_LEN], const char *token, u8 first)
@@ -283,7 +284,7 @@ static bool is_listed(const char *list, const char *host, size_t name_len)
 	return false;
 }
 
-/* The length of a host without its port; 0 if it is none. */
+/* The length of a host name without its port; 0 if the text is no host. */
 static size_t host_name_len(const char *host)
 {
 	const char *end = *host == '[' ? strchr(host, ']') : host + strcspn(host, ":");
@@ -386,7 +387,10 @@ static bool is_origin_allowed(const struct auth *a, const struct request *q)
 
 	if (!origin)
 		return true;
-	/* Our login form: its token is no cookie, and `no-referrer` hides where it comes from. */
+	/*
+	 * "null" comes from our own login form, because of its `no-referrer`. The form sends a
+	 * token and relies on no cookie.
+	 */
 	if (!strcmp(origin, "null"))
 		return q->route->body == BODY_FORM;
 	const char *authority = strstr(origin, "://");

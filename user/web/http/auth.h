@@ -2,7 +2,8 @@
 /*
  * Who sends a request, and whether they may. A login gives a ticket in a cookie: the role, a
  * number, the time of its end, and a keyed hash of these. Its key comes from the token: tickets
- * survive a restart, and a new token ends them. Logouts survive it in the store.
+ * survive a restart, and a new token ends them. Logouts are kept in the store and survive a
+ * restart, too.
  */
 #pragma once
 
@@ -31,9 +32,10 @@ struct auth {
 	/* Browsers share cookies among all ports of a host: each server has a name of its own. */
 	char cookie[sizeof(AUTH_COOKIE) + 8];
 	VEC(struct ticket) revoked; /* that logged out */
-	u64 revoked_until_s;        /* those that end by then, too: more logged out than are kept */
-	u64 failures_ns;            /* CLOCK_MONOTONIC: the begin of a minute with failed logins */
-	u32 nr_failures;            /* in it */
+	/* tickets that end by then count as logged out, too: more logged out than can be kept */
+	u64 revoked_until_s;
+	u64 failures_ns; /* CLOCK_MONOTONIC: the begin of a minute with failed logins */
+	u32 nr_failures; /* in it */
 };
 
 /* -EINVAL if a token is too short. `site` must stay. */
@@ -47,10 +49,10 @@ enum role auth_token_role(const struct auth *a, const char *token);
  */
 char *auth_cookie(const struct auth *a, enum role role, u64 now_s);
 
-/* The role of a ticket, ROLE_NONE if it is no valid one; *out is set otherwise. */
+/* The role of a ticket; ROLE_NONE if the ticket is not valid, else *out is set. */
 enum role auth_ticket_role(const struct auth *a, const char *text, u64 now_s, struct ticket *out);
 
-/* The ticket is worth nothing any more. */
+/* Makes the ticket invalid. */
 void auth_revoke(struct auth *a, const struct ticket *t, u64 now_s);
 
 /*
@@ -59,7 +61,7 @@ void auth_revoke(struct auth *a, const struct ticket *t, u64 now_s);
  */
 char *auth_code(const char *operator_token, u64 now_s);
 
-/* ROLE_OPERATOR for a code that is good; it is used then, also after a restart. */
+/* ROLE_OPERATOR for a valid code. The code cannot be used again, not even after a restart. */
 enum role auth_take_code(struct auth *a, const char *code, u64 now_s);
 
 /* Enter a login and a failed one into the audit list, with the client's address. */

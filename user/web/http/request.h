@@ -89,7 +89,10 @@ bool request_query_u64(struct request *q, const char *name, u64 min, u64 max, u6
 /* As above, for a text of at most `max` bytes without control characters. */
 bool request_query_text(struct request *q, const char *name, size_t max, const char **out);
 
-/* Waits for a reply: one of the functions below, called later. Nothing happens if there is one. */
+/*
+ * Suspends the request until one of the functions below replies. Does nothing if there is a reply
+ * already.
+ */
 void request_await(struct request *q);
 
 /* The first reply counts. `json` is taken over. */
@@ -126,7 +129,7 @@ void reply_fd(struct request *q, int fd, const struct reply_form *form);
 void reply_response(struct request *q, struct MHD_Response *response,
 		    const struct reply_form *form);
 
-/* 304 if the client has the reply with this ETag; then true. */
+/* Replies 304 and returns true if the client already has the reply with this ETag. */
 bool reply_unchanged(struct request *q, const struct reply_form *form);
 
 /*

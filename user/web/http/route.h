@@ -25,7 +25,7 @@ struct route {
 	bool is_page;     /* without a login, the browser is sent to the login page */
 	bool is_plain;    /* errors are plain text */
 	bool is_pprof;    /* errors are marked as Go's net/http/pprof does */
-	bool is_change;   /* though it is a GET, it has effects */
+	bool is_change;   /* has effects although it is a GET */
 	bool has_basic;   /* the token may be the password of Basic authentication */
 	bool is_any_host; /* any Host header is accepted */
 	bool is_stream;   /* its reply has no end: it may take any time */

@@ -22,11 +22,12 @@
 #include "web/http/route.h"
 #include "web/http/site.h"
 
-#define CONNECTIONS_MAX   512
-#define CONNECTIONS_SPARE 64                /* fewer are free: the slowest clients make room */
-#define HEADERS_MAX       (32u << 10)       /* bytes; of a reply as well */
+#define CONNECTIONS_MAX 512
+/* when fewer are free, the slowest clients are disconnected */
+#define CONNECTIONS_SPARE 64
+#define HEADERS_MAX       (32u << 10)       /* bytes of the headers of a request, and of a reply */
 #define IDLE_S            15                /* without a byte */
-#define REQUEST_NS        (15 * NS_PER_SEC) /* for all of a request but its body */
+#define REQUEST_NS        (15 * NS_PER_SEC) /* to receive a request without its body */
 /* TLS 1.2 only with AEAD ciphers and forward secrecy: no CBC, no RSA key exchange. */
 #define TLS_VERSIONS       "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-MAC-ALL:+AEAD:-RSA"
 #define BODY_BYTES_PER_SEC (64u << 10) /* a body that arrives more slowly is given up */
@@ -35,18 +36,18 @@
 struct client {
 	struct client *next, **at;
 	int fd;
-	u64 since_ns; /* a request is awaited since then; 0: it has arrived */
-	u64 reply_ns; /* a reply is being sent since then; 0: none is, or it has no end */
+	u64 since_ns; /* when the wait for a request began; 0: the request has arrived */
+	u64 reply_ns; /* when the reply began; 0: no reply is being sent, or one without end */
 	u64 body_bytes;
 	struct request *request; /* NULL: none has begun */
 	bool is_sent_away;
-	bool has_nul; /* the address of its request has %00 */
+	bool has_nul; /* the address of the client's request has %00 */
 };
 
 struct server {
 	struct MHD_Daemon *daemon;
 	VEC(struct MHD_Daemon *)
-	retired; /* serve the connections that they had; web/http/server.h */
+	retired; /* former daemons, which still serve the connections that they had */
 	struct server_options o;
 	struct client *clients;
 	u32 nr_clients;
@@ -54,8 +55,9 @@ struct server {
 };
 
 /*
- * Sends the client away that has sent or read for longest. An attack by slow clients, which may all
- * come from the address of a proxy, then costs itself the connections: others need milliseconds.
+ * Disconnects the client that has been sending or reading for the longest time. An attack by slow
+ * clients, which may all come from the address of a proxy, then costs itself the connections:
+ * others need milliseconds.
  */
 static void make_room(struct server *s)
 {
@@ -169,7 +171,7 @@ static enum MHD_Result send_reply(struct request *q)
 	return MHD_queue_response(q->connection, q->status, q->response);
 }
 
-/* An MHD_UnescapeCallback. Everything behind a NUL would be ignored. */
+/* An MHD_UnescapeCallback. Marks requests with %00: MHD would ignore everything behind a NUL. */
 static size_t unescape(void *cls, struct MHD_Connection *connection, char *text)
 {
 	if (strstr(text, "%00"))
@@ -200,7 +202,7 @@ static bool is_given_twice(struct MHD_Connection *connection, const char *name)
 	return c.nr > 1;
 }
 
-/* A proxy in front might have read another one of two. */
+/* Refuses a request with two values of a header: a proxy in front might have used the other one. */
 static void refuse_ambiguous(struct request *q)
 {
 	struct client *c = client_of(q->connection);

@@ -17,7 +17,7 @@ struct server_options {
 	struct service *service; /* of each request */
 };
 
-/* All that the options refer to must stay. */
+/* Everything that `options` points to must outlive the server. */
 int server_new(const struct server_options *o, struct server **out);
 
 /*

@@ -44,7 +44,7 @@ struct web_params {
 	u64 step_ns;                  /* THIN */
 	/* RANGE, CONVERT: samples with these labels only */
 	char service[128], container[128], pod[128], namespace[128];
-	bool may_be_empty; /* a profile without samples is a result, no error */
+	bool may_be_empty; /* a profile without samples is a valid result */
 	/* RANGE */
 	u64 pid;
 	char comm[32], event[32];

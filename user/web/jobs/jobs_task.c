@@ -30,7 +30,7 @@
 #include "web/jobs/summarize.h"
 
 #define SLICE_NS      (10 * NS_PER_SEC)
-#define SLOTS_MAX     120 /* of a range, in the page's strip of time */
+#define SLOTS_MAX     120 /* most slots of a range in the page's strip of time */
 #define INPUTS_MAX    10000
 #define SLICES_MAX    (256u << 20) /* bytes of a file of slices */
 #define SLICE_FILES   10000
@@ -296,7 +296,7 @@ static void name_diff(const struct profile *before, const struct profile *after,
 	p->title = xasprintf("%s to %s", before->title, after->title);
 }
 
-/* Times without slices of the range: whole seconds. */
+/* The time of the range without slices, in whole seconds. */
 static u64 missing_s(const struct profile *p)
 {
 	const struct note *n = profile_find_note(p, MISSING_TIME);
@@ -305,8 +305,8 @@ static u64 missing_s(const struct profile *p)
 }
 
 /*
- * The use of the time that has slices stands for the whole range: of sides of equal length, one
- * with a gap would seem to use less.
+ * Scales the values of a side to its whole range if some of its time has no slices. Otherwise, of
+ * two sides of equal length, the one with a gap would seem to use less.
  */
 static void scale_to_range(const struct profile *side, struct profile *p, u32 type)
 {
@@ -424,7 +424,9 @@ static struct slice_query query_of(const struct web_params *params)
 	};
 }
 
-/* Whole slices, so that every slot has as many. */
+/*
+ * The width of a slot: a whole number of slices, so that every slot has the same number of slices.
+ */
 static u64 slot_of(const struct web_params *params)
 {
 	u64 nr_slices = (params->to_wall_ns - params->from_wall_ns) / SLICE_NS;
@@ -557,7 +559,7 @@ static const struct worker_kind kind = {
 	.memory_bytes = MEMORY_BYTES,
 	.cpu_ns = CPU_NS,
 	.wall_ns = WALL_NS,
-	.ends_after_task = true, /* an upload reaches no other profile */
+	.ends_after_task = true, /* so a hostile upload cannot affect other profiles */
 };
 
 int web_workers_new(struct workers **out)

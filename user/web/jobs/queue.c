@@ -16,8 +16,8 @@
 #define WAITING_MAX 24                 /* jobs of requests */
 #define LISTENERS   16                 /* requests that share a job */
 #define CACHE_BYTES (32u << 20)        /* results kept */
-#define CACHE_ITEM  (CACHE_BYTES / 4)  /* a larger one is not kept */
-#define PATIENCE_NS (120 * NS_PER_SEC) /* of a job, its wait for a worker included */
+#define CACHE_ITEM  (CACHE_BYTES / 4)  /* a larger result is not kept */
+#define PATIENCE_NS (120 * NS_PER_SEC) /* time limit of a job, including its wait for a worker */
 
 struct listener {
 	job_done_fn done;
@@ -251,7 +251,7 @@ int input_file(const struct input *in, u32 number)
 			       : store_open_part(in->store, in->id, in->first + number);
 	case INPUT_FILE:
 		return number ? -ENOENT : store_open_file(in->store, in->id);
-	case INPUT_SLICES: /* have no numbers, because hours are removed meanwhile */
+	case INPUT_SLICES: /* have no numbers, because hours may be removed during the job */
 		break;
 	}
 	return -ENOENT;

@@ -29,8 +29,9 @@ struct job_order {
 	void *open_ctx;      /* freed with free() */
 	const char *key;     /* names the result; NULL: nobody else can want it */
 	bool is_immutable;   /* the result for the key never changes */
-	bool is_needed;      /* it may wait behind any number of others, for any time */
-	job_done_fn done;    /* may be called before queue_add returns */
+	/* it is never refused, and may wait behind any number of jobs, for any time */
+	bool is_needed;
+	job_done_fn done; /* may be called before queue_add returns */
 	void *ctx;
 };
 
@@ -50,7 +51,7 @@ bool queue_join(struct queue *q, const char *key, job_done_fn done, void *ctx);
 /* Takes results and calls `done`. Does not wait. */
 void queue_poll(struct queue *q);
 
-/* Jobs that are not done. While there are any, queue_poll is to be called every few ms. */
+/* The number of jobs that are not done. While it is above 0, call queue_poll every few ms. */
 size_t queue_nr(const struct queue *q);
 
 /* The files of the store that a job asks for. */

@@ -38,7 +38,10 @@ static const enum kind kind_of[NR_FRAME_KINDS] = {
 	[FRAME_STUB] = KIND_JVM,      [FRAME_CLASS] = KIND_OTHER,
 };
 
-/* The class of an object is no code: its caller counts. */
+/*
+ * The kind of a node's code. A node for the class of an object is no code, so its caller's kind
+ * counts.
+ */
 static enum kind kind_of_node(const struct profile *p, node_id n)
 {
 	while (n && frames_get(p->frames, p->nodes.at[n].frame)->kind == FRAME_CLASS)
@@ -123,7 +126,7 @@ static void add_alert(const struct note *n, struct alert *alerts, u32 *nr)
 	alerts[i].value += n->value;
 }
 
-/* Also of a side of a comparison (profile/diff.c). */
+/* Whether the note is an alert, also one of a side of a comparison (profile/diff.c). */
 static bool is_alert(const struct note *n)
 {
 	static const char *const sides[] = { "", "before_", "after_" };
@@ -178,7 +181,10 @@ static u64 note_value(const struct profile *p, const char *key)
 	return n ? n->value : 0;
 }
 
-/* As the recorder counted them, or from the weights; 0 if these do not say. */
+/*
+ * The number of samples as the recorder counted them, or else from the weights; 0 if neither has
+ * it.
+ */
 static u64 count_samples(const struct profile *p)
 {
 	u64 nr = note_value(p, "samples");

@@ -56,7 +56,7 @@ static void end(struct keeping *k, int err)
 static void add(struct keeping *k)
 {
 	struct stored *f = &k->facts;
-	if (!f->start_ns) /* the file says nothing: it is as old as its upload */
+	if (!f->start_ns) /* the file has no time: take the time of its upload */
 		f->start_ns = time_wall_ns();
 	int err = store_add(k->sv->store, f, k->bytes ? k->bytes->at : NULL,
 			    k->bytes ? k->bytes->nr : 0);
@@ -71,7 +71,7 @@ static void add(struct keeping *k)
 	end(k, err);
 }
 
-/* A fact that the caller does not know. */
+/* Takes a fact from the summary unless the caller has given it. */
 static void learn(u64 *fact, const json_t *o, const char *name, u64 factor)
 {
 	json_int_t value = json_integer_value(json_object_get(o, name));
@@ -270,7 +270,10 @@ static void thinned(void *ctx, int err, struct payload *result)
 	t->is_busy = false;
 	if (err == -ECANCELED)
 		return;
-	/* Slices that cannot be merged stay as they are; they must not keep the others from it. */
+	/*
+	 * Slices that cannot be merged stay as they are, and count as done, so that later slices
+	 * are merged.
+	 */
 	bool is_done = !err || err == -EBADMSG || err == -EPIPE || err == -ETIMEDOUT ||
 		       err == -EOVERFLOW || err == -EFBIG || file_is_unreadable(err);
 	if (is_done && err)

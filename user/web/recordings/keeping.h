@@ -17,8 +17,8 @@ typedef void (*kept_fn)(void *ctx, int err, u64 id);
 
 /*
  * Keeps `bytes`, a profile in the format of docs/profile-format.md, or none if it failed (NULL).
- * It is not stored if the daemon ends first (-ECANCELED). `facts` is taken over; with id 0 it gets
- * a number. `done` may be NULL.
+ * The profile is not stored if the daemon ends first (-ECANCELED). `facts` is taken over; with id 0
+ * it gets a number. `done` may be NULL.
  */
 void keep_profile(struct service *sv, struct stored *facts, struct payload *bytes, kept_fn done,
 		  void *ctx);
@@ -40,7 +40,7 @@ const char *store_health_why(const struct store_health *h);
 struct thinning {
 	bool is_busy; /* a worker merges the slices of `at` */
 	struct store_thinning at;
-	u64 retry_ns; /* CLOCK_MONOTONIC: not before, since the last try failed */
+	u64 retry_ns; /* CLOCK_MONOTONIC: earliest time of the next try, after a failed one */
 };
 
 /* Starts the next hour that is due, while nobody waits for a worker. */

@@ -18,13 +18,14 @@
 #include "web/jobs/queue.h"
 #include "web/recordings/service.h"
 
-#define FOLDER       "push"
-#define MINUTE_NS    (60 * NS_PER_SEC)
-#define LATE_NS      (30 * NS_PER_SEC) /* slices of a minute arrive until then */
-#define RETRY_NS     (5 * NS_PER_SEC)  /* after a job could not be started */
+#define FOLDER    "push"
+#define MINUTE_NS (60 * NS_PER_SEC)
+/* after a minute's end, its slices arrive within this time */
+#define LATE_NS      (30 * NS_PER_SEC)
+#define RETRY_NS     (5 * NS_PER_SEC) /* after a job could not be started */
 #define LOOK_NS      NS_PER_SEC
-#define AT_ONCE      8 /* requests that are written in a turn */
-#define JUMP_MINUTES 2 /* of the clock, backwards, that are waited for */
+#define AT_ONCE      8 /* most requests that are written in a turn */
+#define JUMP_MINUTES 2 /* if the clock is set back by at most so much, wait until it catches up */
 
 struct push {
 	struct service *sv;
@@ -43,7 +44,8 @@ struct push {
 	u64 nr_bad_minutes;   /* minutes whose requests could not be made */
 	u64 bad_ns;           /* CLOCK_MONOTONIC of the last bad minute; 0: there was none */
 	u64 nr_late;          /* slices that came after their minute's requests were made */
-	char why[256];        /* why the last bad minute is one; a phrase */
+	/* why the requests of the last bad minute could not be made; a phrase */
+	char why[256];
 };
 
 /* Whether a minute was lost a short time ago. The next one is not logged then. */
@@ -104,7 +106,10 @@ static void end_minute(struct push *p, const char *fault)
 	p->next++;
 }
 
-/* A few at a time: each waits for the disk, and people wait for the page. */
+/*
+ * Writes a few requests a turn: each write waits for the disk, and people wait for the page
+ * meanwhile.
+ */
 static void keep_requests(struct push *p)
 {
 	const u8 *at = (const u8 *)p->made->at + p->nr_taken,
@@ -189,8 +194,8 @@ static void choose_next(struct push *p, u64 now_wall_ns)
 }
 
 /*
- * Between two minutes all requests are of earlier ones, unless the clock was set back. They would
- * hold up the ones behind them until the time of their minute.
+ * Between two minutes all requests are of earlier ones, unless the clock was set back. Requests
+ * from the future would hold up those behind them until their own minute comes.
  */
 static void drop_ahead(struct delivery *d, u64 next)
 {

@@ -26,8 +26,10 @@ struct web_push {
 	const char *labels; /* of this node, KEY=VALUE,..; "" for none */
 };
 
-/* Starts the senders, and wipes the credentials. *out is NULL if `o` is, which must stay. Negative
- * errno. */
+/*
+ * Starts the senders, and wipes the credentials. *out is NULL if `o` is NULL. `o` must outlive
+ * *out. Negative errno.
+ */
 int push_new(struct service *sv, const struct web_push *o, struct push **out);
 void push_free(struct push *p);
 

@@ -11,7 +11,7 @@
 #include "web/jobs/queue.h"
 #include "web/recordings/service.h"
 
-#define SLICE_MS 10000 /* they begin and end at multiples of it */
+#define SLICE_MS 10000 /* slices begin and end at multiples of SLICE_MS */
 
 bool range_is_valid(const struct range *r)
 {
@@ -147,7 +147,7 @@ int range_render(struct service *sv, const struct range *r, const char *format, 
 			    .to_wall_ns = in.to_ns,
 			    .pid = r->pid,
 			    .may_be_empty = r->may_be_empty },
-		.fds = { payload_file(&nothing), -1 }, /* all its files are asked for */
+		.fds = { payload_file(&nothing), -1 }, /* the job asks for all its files later */
 		.open = input_open,
 		.open_ctx = input_new(&in),
 		.key = key,

@@ -11,10 +11,10 @@ struct service;
 
 struct range {
 	u64 from_ms, to_ms;
-	/* "" and 0: all. A container is named by its name or id. */
+	/* Filters; "" and 0 mean all. `container` is a name or an id. */
 	const char *event, *service, *container, *pod, *namespace, *comm;
 	u64 pid;
-	bool may_be_empty; /* no samples are no error of range_render */
+	bool may_be_empty; /* range_render accepts a range without samples */
 };
 
 #define RANGE_ALL(from, to)                                \
@@ -34,18 +34,18 @@ char *range_target(const struct range *r);
 /* "shop 07:10:00–07:11:00", with the date if it is not of today. The caller frees it. */
 char *range_name(const struct range *r);
 
-/* Whether it ends after it begins, and is short enough. */
+/* Whether the range ends after its begin, and is not too long. */
 bool range_is_valid(const struct range *r);
 
-/* The step of the slices that are kept of its time: 10 s, a minute or ten of an old time. */
+/* The length of the slices that are kept for that time: 10 s, or for old times 1 or 10 minutes. */
 u64 range_step_ms(struct service *sv, const struct range *r);
 
 /* Widens it to whole steps. */
 void range_round(struct range *r, u64 step_ms);
 
 /*
- * Widens it to whole steps of the slices that are kept of its time. Otherwise a slice would be left
- * out of which the range has the end, and one be taken as a whole of which it has the begin.
+ * Widens the range to whole slices. Without that, a slice that only ends in the range would be left
+ * out, and a slice that only begins in it would be taken whole.
  */
 void range_widen(struct service *sv, struct range *r);
 

@@ -16,7 +16,8 @@
 #define READING_JVMS_MAX 4096
 #define READING_NS       (5 * NS_PER_SEC) /* an older reading says nothing about now */
 #define WATCH_NS         NS_PER_SEC       /* between two requests for readings */
-#define SILENT_NS        (5 * NS_PER_SEC) /* CPU time of a longer pause is not counted */
+/* after a longer pause between reports, its CPU time is not counted */
+#define SILENT_NS (5 * NS_PER_SEC)
 
 void recorder_link_init(struct recorder_link *r)
 {
@@ -94,7 +95,8 @@ static int take_hello(struct recorder_link *r)
 static void take_caps(struct recorder_link *r)
 {
 	r->caps = r->message->caps;
-	r->events.nr = 0; /* they follow, also when the limits were read again */
+	/* the events follow in messages of their own, also after the limits were read again */
+	r->events.nr = 0;
 	if (r->is_up)
 		return;
 	r->is_up = true;

@@ -21,7 +21,7 @@ struct recorder_losses {
 
 struct recorder_link {
 	int sock;      /* -1: no recorder runs */
-	bool is_up;    /* its version is ours and its limits are known */
+	bool is_up;    /* its version is the same as ours, and its limits have arrived */
 	bool is_other; /* its version is not ours */
 	bool has_node;
 	bool is_ending; /* the recorder has announced its end; losses.why has the reason */
@@ -44,7 +44,7 @@ void recorder_link_fini(struct recorder_link *r);
 void recorder_link_attach(struct recorder_link *r, int sock);
 void recorder_link_detach(struct recorder_link *r);
 
-/* The recorder has ended: counts it. Detach it then. */
+/* Counts the end of a recorder. Call recorder_link_detach afterwards. */
 void recorder_link_count_loss(struct recorder_link *r);
 
 /*

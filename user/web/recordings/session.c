@@ -15,11 +15,15 @@
 
 #define JOIN_AT  32           /* parts */
 #define PART_MAX (256u << 20) /* bytes */
-#define TRIES    3            /* of what may be the parts' own fault */
-#define WAIT_NS  NS_PER_SEC   /* before the second try; it doubles */
+/* most tries of a step that may fail because of the parts themselves */
+#define TRIES    3
+#define WAIT_NS  NS_PER_SEC /* before the second try; it doubles */
 #define WAIT_MAX (64 * NS_PER_SEC)
 
-/* A page is some 1.25 times as large, and has a limit of 64 MB (WORKER_RESULT_MAX). */
+/*
+ * The largest profile in one piece. A page of it is some 1.25 times as large, and may have 64 MB
+ * (WORKER_RESULT_MAX).
+ */
 #define PROFILE_MAX (48u << 20)
 
 void session_free(struct session *s)
@@ -142,7 +146,10 @@ void session_join(struct session *s)
 	s->is_joining = !convert(s, "sflm", s->nr_full, JOIN_AT, joined);
 }
 
-/* Why there is less than was asked for, or several profiles; the caller frees it. */
+/*
+ * Explains why the profile covers less than was asked for, or why there are several. The caller
+ * frees the text.
+ */
 static char *explanation(const struct session *s)
 {
 	struct str out = { 0 };
@@ -185,7 +192,10 @@ bool session_is_dropped(const struct session *s)
 	return s->is_discarded || *s->pull_format;
 }
 
-/* The error says nothing about the parts. A worker that ended may have been killed, or crashed. */
+/*
+ * Whether the error may pass, because it says nothing about the parts. A worker that ended may have
+ * been killed (passes), or have crashed on a part.
+ */
 static bool is_passing(const struct session *s, int err)
 {
 	switch (err) {
@@ -228,7 +238,10 @@ static bool is_no_room(int err)
 	return err == -ENOSPC || err == -EDQUOT || err == -EROFS;
 }
 
-/* The parts of a profile that could not be written stay: they are found at the next start. */
+/*
+ * Called when a profile was stored, or could not be. Its parts stay in the second case, and are
+ * found at the next start.
+ */
 static void kept(void *ctx, int err, u64 id)
 {
 	struct session *s = ctx;
@@ -324,7 +337,10 @@ static void keep_part(struct session *s)
 
 static void merge_here(struct session *s);
 
-/* Halves what is too large for one profile, takes a worker too long, or has damage in a part. */
+/*
+ * Takes the merged parts. If they are too large for one profile, take a worker too long, or a part
+ * is damaged, tries again with half of the parts.
+ */
 static void merged(void *ctx, int err, struct payload *result)
 {
 	struct session *s = ctx;
@@ -357,7 +373,7 @@ static void merge_here(struct session *s)
 	int err = convert(s, "sflm", s->first, s->nr, merged);
 
 	if (err == -EBUSY)
-		s->is_over = true; /* the daemon ends: the parts stay */
+		s->is_over = true; /* the daemon ends: the parts stay for the next start */
 	else if (err)
 		merged(s, err, NULL);
 }
@@ -379,7 +395,7 @@ static void pulled(void *ctx, int err, struct payload *result)
 	s->is_over = true;
 }
 
-/* Whoever asked for so much time gets no profile of less. */
+/* Ends a pull. A client that asked for a duration gets an error rather than a shorter profile. */
 static void finish_pull(struct session *s)
 {
 	int err = s->cut_err;

@@ -14,7 +14,8 @@
 #include "daemon/channel/channel.h"
 #include "web/recordings/service.h"
 
-#define ANSWER_NS   (30 * NS_PER_SEC) /* the recorder answers before, or is restarted */
+/* deadline for the recorder's answer; a recorder that misses it is restarted */
+#define ANSWER_NS   (30 * NS_PER_SEC)
 #define ENDING_NS   (30 * NS_PER_SEC) /* from STOP to ENDED */
 #define ORPHANS_MAX 256
 #define RUNNING_KEY "running" /* the setting with the facts of recordings that run */

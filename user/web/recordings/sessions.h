@@ -32,23 +32,24 @@ struct session_order {
  */
 struct session {
 	struct service *sv;
-	u64 id; /* of the profile that it becomes */
+	u64 id; /* number of the profile that the recording becomes */
 	struct control_start start;
 	struct control_state state;
 	char *name, *why;
-	char *who; /* for the audit list; NULL: it has the start */
+	char *who; /* who asked for the recording; NULL: the audit list already has its start */
 	u64 asked_mono_ns, asked_wall_ns;
 	u64 stopped_mono_ns;            /* 0: not stopped */
 	u64 begin_wall_ns, end_wall_ns; /* of the parts */
 	u64 samples, lost;              /* of the parts */
 	u32 nr_parts;                   /* in the store */
-	u32 nr_full;                    /* the first ones, too large to be joined with others */
-	u32 nr_received;                /* all that arrived */
-	s32 err;                        /* why it ended */
-	s32 cut_err;                    /* why it ended before it should; 0: it did not */
-	bool is_known;                  /* the recorder has answered */
-	bool is_discarded;              /* nothing is kept */
-	bool is_ended;                  /* no part follows */
+	/* number of first parts that are too large to be joined with others */
+	u32 nr_full;
+	u32 nr_received;   /* all that arrived */
+	s32 err;           /* why it ended */
+	s32 cut_err;       /* why the recording ended early; 0: it did not */
+	bool is_known;     /* the recorder has answered */
+	bool is_discarded; /* nothing is kept */
+	bool is_ended;     /* no part follows */
 	bool is_joining, is_merging;
 	bool is_over;                     /* it can be freed */
 	u32 first, nr;                    /* the parts that are being merged */
@@ -60,7 +61,8 @@ struct session {
 	void (*again)(struct session *s); /* the step; NULL: none waits */
 	void (*maker)(struct session *s); /* the step whose result is being stored */
 	struct str pieces;                /* their numbers, for people */
-	VEC(u32) ends;        /* of the pieces to make; the next one ends at the last of these */
+	/* ends of the pieces to make, as a stack: the last entry is the end of the next piece */
+	VEC(u32) ends;
 	char pull_format[16]; /* "": it is stored */
 	session_answer_fn answer;
 	job_done_fn pulled;
@@ -93,7 +95,10 @@ void session_tick(struct session *s);
 /* Whether the recording was dropped: none of its samples will become a profile. */
 bool session_is_dropped(const struct session *s);
 
-/* Calls `answer` or `pulled` if nobody did. `pulled` follows no error. */
+/*
+ * Calls `answer` or `pulled` if that has not happened yet. After an answer with an error, `pulled`
+ * is not called.
+ */
 void session_answer(struct session *s, int err, const char *why);
 void session_pulled(struct session *s, int err, struct payload *result);
 
@@ -109,7 +114,7 @@ void sessions_end_waits(struct sessions *all);
 /* Keeps the parts of recordings that ran when the daemon ended. */
 void sessions_adopt_orphans(struct sessions *all);
 
-/* -EPIPE: there is no recorder. -EBUSY: as many run as may. */
+/* -EPIPE: there is no recorder. -EBUSY: the most recordings that may run are running. */
 int sessions_may_start(const struct sessions *all);
 
 /*
@@ -122,7 +127,7 @@ int sessions_start(struct sessions *all, const struct session_order *o);
 struct session *sessions_at(const struct sessions *all, size_t i);
 struct session *sessions_find(const struct sessions *all, u64 id);
 
-/* Ends a recording; it is kept, or not. */
+/* End a recording: sessions_stop keeps its profile, the next function drops it. */
 int sessions_stop(struct session *s);
 int sessions_discard(struct session *s);
 

@@ -17,7 +17,8 @@
 #include "web/recordings/sessions.h"
 
 #define SETTING     "fired"           /* the list, in the store */
-#define PATIENCE_NS (30 * NS_PER_SEC) /* for the slice that runs: 10 s, and its names */
+#define PATIENCE_NS (30 * NS_PER_SEC) /* wait for the present slice: 10 s, and time for its names \
+				       */
 
 static struct fired *find(struct service *sv, u64 number)
 {
@@ -90,7 +91,7 @@ void triggered_recall(struct service *sv)
 		recall_text(o, "source", f.source, sizeof(f.source));
 		recall_text(o, "refused", f.refused, sizeof(f.refused));
 		vec_push(&t->list, f);
-		/* Its parts may still become a profile. */
+		/* The parts of the trigger's recording may still become a profile. */
 		if (f.recording && !is_stored(sv->store, f.recording))
 			vec_push(&t->ids, f.recording);
 	}
@@ -127,7 +128,7 @@ struct before {
 	u64 number; /* of the trigger in the list */
 	char *name, *container, *pod;
 	u64 from_ns, to_ns;
-	u64 due_ns; /* when it waits no longer for the last slice */
+	u64 due_ns; /* deadline for the last slice */
 };
 
 static void free_before(struct before *b)
@@ -184,7 +185,9 @@ static void rendered(void *ctx, int err, struct payload *result)
 	keep_profile(b->sv, &facts, result, kept, b);
 }
 
-/* The slice that runs belongs to it, and is handed over after its end. */
+/*
+ * Keeps the slices before a trigger. The present slice is one of them, and arrives after its end.
+ */
 static void keep_before(struct service *sv, const struct control_fired *f, u64 number)
 {
 	struct before *b = xcalloc(1, sizeof(*b));

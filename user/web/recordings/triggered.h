@@ -15,7 +15,7 @@ struct service;
 
 #define TRIGGERED_MAX 50 /* in the list */
 
-/* One that fired, for the page. The profiles are 0 until they are stored. */
+/* A trigger that fired, for the page. The numbers of its profiles are 0 until these are stored. */
 struct fired {
 	u64 number, at_ms, recording, before;
 	char name[64], why[256], target[160], source[16]; /* "rule" or "alert" */
@@ -31,7 +31,7 @@ struct triggered {
 	VEC(struct before *) waiting; /* profiles of the slices before, for the last slice */
 	u64 slices_end_ns;            /* of the last slice that was stored */
 	u64 last_number;
-	/* Called once for each that fired: its recording has begun or was refused. */
+	/* Called once for each trigger that fired, when its recording has begun or was refused. */
 	void (*tell)(const struct service *sv, const struct fired *f);
 };
 
@@ -44,7 +44,7 @@ void triggered_take(struct service *sv, const struct control_fired *f, const cha
 /* The list, the newest first. */
 json_t *triggered_json(const struct service *sv);
 
-/* A slice that ends then was stored. */
+/* Call it when a slice with that end was stored. */
 void triggered_saw_slice(struct service *sv, u64 end_wall_ns);
 
 /* Pins recordings that have ended, and keeps slices before. Call it about once a second. */
