@@ -26,15 +26,15 @@ enum select {
 	SELECT_USER = 4, /* the effective user */
 	SELECT_JVM = 8,
 	SELECT_CGROUP = 16,
-	SELECT_CONTAINER = 32, /* these two match by control group */
+	SELECT_CONTAINER = 32, /* SELECT_CONTAINER and SELECT_POD match by control group */
 	SELECT_POD = 64,
-	SELECT_WITHIN = 128, /* the control group that bounds a daemon */
+	SELECT_WITHIN = 128, /* the control group to which a daemon is limited */
 };
 
 #define SELECT_EXCLUDE_SHIFT 16
 
 struct comm_key {
-	char comm[ABI_COMM_LEN]; /* of the thread group's leader; zero-filled */
+	char comm[ABI_COMM_LEN]; /* name of the thread group's leader; zero-filled */
 };
 
 /* A control group. Version 1 has several hierarchies; ids are unique only within one. */
@@ -151,9 +151,9 @@ _Static_assert(sizeof(struct sample) == 88, "sample is part of the record ABI");
 #define MAPPED_STACK 1 /* a thread's stack; no mapping has this address */
 
 /*
- * A copy of the user stack of a process that has no tables yet. It takes the place of the frames;
- * nr_user is its size in frames. The copy is needed because the stack may have changed by the time
- * that user space has made tables.
+ * A copy of the user stack of a process that has no tables yet. The copy takes the place of the
+ * frames; nr_user is its size in frames. The copy is needed because the stack may have changed by
+ * the time that user space has made tables.
  */
 #define UNWALKED_STACK_BYTES 16384
 #define UNWALKED_REGS        12
@@ -173,7 +173,8 @@ struct blocked_thread {
 	__u64 pc, sp, fp, ax, bx, di, r13, r15; /* registers at entry into the kernel */
 	__u64 tls;                              /* thread pointer */
 	__u64 start_stack;                      /* as in struct unwalked */
-	__u64 events;                           /* mask of enum wait_event that record it */
+	/* mask of enum wait_event: the events that record this wait */
+	__u64 events;
 	__u64 kernel[ABI_KERNEL_FRAMES];
 };
 
@@ -185,13 +186,13 @@ struct process_record {
 	__u64 time_ns;
 	char comm[ABI_COMM_LEN];
 	__u32 uid;    /* RECORD_FORK, RECORD_EXEC: its real user */
-	__u32 signal; /* RECORD_EXIT: that ended it; 0: none */
+	__u32 signal; /* RECORD_EXIT: signal that ended the process; 0: none */
 };
 _Static_assert(sizeof(struct process_record) == 56, "process_record is part of the record ABI");
 
 /*
- * Whether a new process, or the new program of a process, is a target of the recording. It follows
- * the process_record of the same fork or exec.
+ * Whether a new process, or the new program of a process, is a target of the recording. This record
+ * follows the process_record of the same fork or exec.
  */
 struct selection_record {
 	__u32 kind; /* RECORD_SELECTED_FORK, sent for targets only, or RECORD_SELECTED_EXEC */
@@ -303,8 +304,8 @@ enum event_count {
 	EVENT_SKIPPED,     /* lost: the kernel ran another BPF program; user space counts it */
 	EVENT_LATE,        /* lost: the CPU's timer came late; user space counts it */
 	EVENT_DECLINED,    /* lost hits: the kernel ran another BPF program; user space counts it */
-	EVENT_DUE,         /* where that is known; user space counts it */
-	EVENT_SPARSE,      /* recorded, with a larger weight than their own */
+	EVENT_DUE,         /* samples that were due, if known; user space counts it */
+	EVENT_SPARSE,      /* recorded with a larger weight, because others were not sampled */
 	NR_EVENT_COUNTS,
 };
 
@@ -312,16 +313,20 @@ enum event_count {
 struct event_runs {
 	__u64 nr;
 	__u64 counted;        /* sum of sample periods: how far the perf event's counter advanced */
-	__u64 nr_busy;        /* of them: the CPU was not idle */
-	__u64 nr_wanted;      /* of them: samples of tasks that are sampled */
+	__u64 nr_busy;        /* runs while the CPU was not idle */
+	__u64 nr_wanted;      /* runs that sampled a task that is recorded */
 	__u64 nr_late;        /* due samples that a clock's timer passed over: it expired late */
-	__u64 nr_late_wanted; /* of them: in tasks that are sampled */
-	__u64 nr_skipped;     /* due samples for which a clock's timer expired, but nothing ran */
-	__u64 nr_skipped_wanted; /* of them: after a sample of a task that is sampled */
-	__u64 next_ns;           /* when the clock's timer expires next; 0: unknown */
-	__u64 clock_id;          /* of the perf event with that timer; 0: unknown */
-	__u64 is_wanted;         /* the last run was for a task that is sampled */
-	__u64 nr_known;          /* `nr` when skipped.bpf.c looked last */
+	__u64 nr_late_wanted; /* late samples charged to a task that is recorded */
+	/* due samples for which a clock's timer expired, but the kernel did not run the program */
+	__u64 nr_skipped;
+	/*
+	 * of the skipped: charged to a task that is sampled, the task of the CPU's previous sample
+	 */
+	__u64 nr_skipped_wanted;
+	__u64 next_ns;   /* when the clock's timer expires next; 0: unknown */
+	__u64 clock_id;  /* of the perf event with that timer; 0: unknown */
+	__u64 is_wanted; /* the last run sampled a task that is recorded */
+	__u64 nr_known;  /* `nr` when skipped.bpf.c looked last */
 };
 
 /* How to find the caller's frame, from `pc` on. Rows are sorted by pc. */
@@ -343,7 +348,7 @@ enum row_kind {
 	ROW_END = 4,          /* outermost frame: the stack is complete */
 	ROW_SIGNAL = 5,       /* the interrupted registers are on the stack */
 	ROW_FP_DEREF = 6,     /* CFA = *(fp + cfa_off), saved fp at *fp: realigned stacks */
-	ROW_UNSUPPORTED = 7,  /* a rule that rows cannot express */
+	ROW_UNSUPPORTED = 7,  /* call frame information that rows cannot express */
 	ROW_SP_DEREF = 8,     /* CFA = *(sp + cfa_off) + 8: libcrypto's vector code */
 	ROW_REGISTER = 9,     /* CFA = register + words, both in cfa_off; leaves only */
 	ROW_SWITCH = 10,      /* CFA = fp + cfa_off, on another stack */
@@ -371,10 +376,11 @@ struct unwind_range {
 _Static_assert(sizeof(struct unwind_range) == 40, "unwind_range is part of the map ABI");
 
 /*
- * The layout of a module's part of unwind_rows: rules, page index, rows. It keeps the number of
- * cache lines per search low, because a sampled process has its tables rarely in the cache. The
- * index has a word per page of the image and one more: the number of the first row at or after the
- * page's start. The rows follow it. The distinct rules precede it, in descending order.
+ * The layout of a module's part of unwind_rows: rules, page index, rows. This layout keeps the
+ * number of cache lines per search low: when a process is sampled, its tables are rarely in the
+ * CPU's cache. The index has a word per page of the image and one more: the number of the first row
+ * at or after the page's start. The rows follow it. The distinct rules precede it, in descending
+ * order.
  */
 #define UNWIND_PAGE_SHIFT 11
 #define UNWIND_PAGE_BYTES (1u << UNWIND_PAGE_SHIFT)
@@ -420,7 +426,7 @@ struct unwind_proc {
 	__u32 publication;  /* number of this version of ranges and layout, unique among all
 			     * processes, from 1; cached results are valid for one publication
 			     * only */
-	__u32 generates;    /* whether it generates code, of which no table says how to unwind */
+	__u32 generates;    /* whether the process generates code, for which there are no rows */
 };
 _Static_assert(sizeof(struct unwind_proc) == 48, "unwind_proc is part of the map ABI");
 

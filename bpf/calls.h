@@ -18,8 +18,8 @@
 	X(futex, 202, 98, futex)
 
 /*
- * HotSpot's listener makes these when it starts. It also makes socket(2), which filters often allow
- * for some families only.
+ * System calls of HotSpot's attach listener when it starts. It also calls socket(2), which filters
+ * often allow for some families only.
  */
 #define CALLS_OF_LISTENER(X)        \
 	X(bind, 49, 200, bind)      \

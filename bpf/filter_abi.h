@@ -2,7 +2,8 @@
 /*
  * Filters on the arguments of tracepoints, as user space compiles them
  * (user/capture/events/event_filter.h). A filter is a list of tests, each with the number of the
- * next one by its result. The order is that of the text, so a filter never goes back.
+ * next one by its result. Tests have the order of the text, so a next test always comes later in
+ * the list.
  */
 #pragma once
 
@@ -24,7 +25,7 @@ enum filter_source {
 	FILTER_COMM,         /* its name */
 	FILTER_ARRAY,        /* a field of characters */
 	FILTER_LOC,          /* a string whose place in the record is in the field */
-	FILTER_REL_LOC,      /* the same, from the field's end on */
+	FILTER_REL_LOC,      /* as FILTER_LOC, but counted from the field's end */
 	FILTER_POINTER,      /* a string whose address is in the field */
 	FILTER_USER_POINTER, /* the same, in the process */
 };
@@ -39,7 +40,7 @@ enum filter_op {
 
 struct filter_test {
 	__u64 value;            /* extended to 64 bits as the field is */
-	__u16 offset, size;     /* of the field in the tracepoint's record */
+	__u16 offset, size;     /* position of the field in the tracepoint's record */
 	__u8 source, op;        /* enum filter_source, enum filter_op */
 	__u8 is_signed;         /* the field */
 	__u8 is_not;            /* true where the comparison is false */

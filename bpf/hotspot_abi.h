@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Facts about a HotSpot JVM that the unwinder needs. user/jvm reads it from the JVM's own tables.
+ * Facts about a HotSpot JVM that the unwinder needs. user/jvm reads them from the JVM's own tables.
  */
 #pragma once
 
@@ -18,10 +18,11 @@
 /* How to find the frame of a blob. */
 enum hotspot_class {
 	HOTSPOT_CLASS_UNKNOWN, /* the kind does not decide: use name pointers, then frame_size */
-	HOTSPOT_CLASS_NMETHOD, /* where JVMs have kinds also native wrappers; the name decides */
-	HOTSPOT_CLASS_NATIVE,  /* wrapper of a native method, method-handle intrinsic */
-	HOTSPOT_CLASS_BARE,    /* return address at sp: vtable chunks, adapters */
-	HOTSPOT_CLASS_STUB,    /* by frame_size: > 0 runtime stub, 0 StubRoutines, -1 frameless */
+	/* compiled methods; on JDKs with kinds also native wrappers, so the name decides */
+	HOTSPOT_CLASS_NMETHOD,
+	HOTSPOT_CLASS_NATIVE, /* wrapper of a native method, method-handle intrinsic */
+	HOTSPOT_CLASS_BARE,   /* return address at sp: vtable chunks, adapters */
+	HOTSPOT_CLASS_STUB,   /* by frame_size: > 0 runtime stub, 0 StubRoutines, -1 frameless */
 	HOTSPOT_CLASS_INTERPRETER,
 };
 
@@ -35,7 +36,7 @@ enum hotspot_flag {
 
 /* A code heap. Bits of the pc from `shift` up select a byte of the segment map at `segmap`. */
 struct hotspot_heap {
-	__u64 start, end; /* the reserved range: growth does not change it */
+	__u64 start, end; /* the reserved range, which does not change when the heap grows */
 	__u64 segmap;
 	__u32 shift;
 	__u32 pad;

@@ -7,7 +7,11 @@
 
 /* How the samples of an event are weighted. */
 struct event_knobs {
-	__u64 weight; /* of each sample; 0: the count of the perf event since the previous sample */
+	/*
+	 * weight of each sample; 0: a sample weighs the perf event's count since the previous
+	 * sample
+	 */
+	__u64 weight;
 	__u64 period; /* of tracepoints and uprobes: one hit in `period` is a sample; 0 means 1 */
 	__u64 has_filter; /* of tracepoints: hits must pass filter.bpf.c */
 	__u64 is_clock;   /* a perf event that a timer of the CPU drives: cpu-clock */
@@ -62,8 +66,10 @@ struct knobs {
 	__u64 alloc_interval;
 	struct event_knobs events[ABI_EVENTS];
 	__u32 methods[ABI_EVENTS]; /* numbers of methods (jvmmap/wire.h) whose calls are events */
-	__u64 method_min_ns[ABI_EVENTS]; /* only calls that last so long, when they end; 0: all,
-					  * when they begin */
+	/*
+	 * calls of at least this duration are reported, at their end; 0: all calls, at their begin
+	 */
+	__u64 method_min_ns[ABI_EVENTS];
 	struct wait_knobs waits[KNOBS_WAITS];
 	struct memory_knobs memory;
 };

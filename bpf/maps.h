@@ -89,9 +89,10 @@ struct sampled_wait {
  * the wait, because it does not fit on the stack of 512 bytes in Linux 6.1.
  */
 struct wait {
-	u64 since_ns; /* 0 if it is on a CPU */
+	u64 since_ns; /* when the wait began; 0 if the thread is on a CPU */
 	u32 state;    /* enum thread_state */
-	u32 cpu;      /* that the thread left; WAIT_NO_CPU if that was before the recording */
+	/* the CPU that the thread left; WAIT_NO_CPU if that was before the recording */
+	u32 cpu;
 	struct sampled_wait sampled;
 };
 
@@ -249,7 +250,7 @@ struct memory_call {
 	u64 function;       /* MEMORY_COOKIE_FUNCTION */
 	u64 program_return; /* return address of a program's last allocator call; 0 if none */
 	/* With leaks: */
-	u64 sample_ns; /* of its sample; 0 if it is not a sample */
+	u64 sample_ns; /* time of the call's sample; 0 if the call is no sample */
 	u64 out;       /* where posix_memalign stores the address */
 	u64 mapped;    /* as in struct sample */
 	u32 call;      /* enum memory_call_kind */

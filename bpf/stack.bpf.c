@@ -46,7 +46,7 @@ static __always_inline struct scratch *begin(u32 slot, u32 event, u32 throttle)
 		return NULL;
 	}
 
-	/* A wait is sampled when it is over, which may be after the recording's end. */
+	/* A sample may come after the recording's end: a wait is sampled when it is over. */
 	u64 now_ns = bpf_ktime_get_ns();
 	if (slot != SLOT_SWITCH && !recording_holds(now_ns))
 		return NULL;

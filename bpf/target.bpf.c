@@ -38,7 +38,8 @@ static __always_inline u32 masks_by_process(struct task_struct *task)
 /*
  * The masks of a thread's groups in one hierarchy, from its own group up: a group selects
  * everything below it, including groups that are created later. Global: the verifier checks it
- * once. It therefore takes the css_set as a plain number.
+ * once. Global functions cannot take a pointer to a kernel struct, so it takes the css_set as a
+ * number.
  */
 __noinline u32 target_masks_of_groups(u64 css_set, u32 subsys)
 {

@@ -9,7 +9,7 @@
 /* include/linux/sched.h */
 #define PF_EXITING     0x00000004
 #define PF_IO_WORKER   0x00000010 /* of io_uring; since Linux 5.12 */
-#define PF_USER_WORKER 0x00004000 /* of vhost and io_uring; since Linux 6.4 */
+#define PF_USER_WORKER 0x00004000 /* worker of vhost or io_uring; since Linux 6.4 */
 #define PF_KTHREAD     0x00200000
 
 static __always_inline struct task_id task_id_of(struct task_struct *task)
@@ -27,7 +27,7 @@ static __always_inline bool task_is_kernel(struct task_struct *task)
 	return task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER);
 }
 
-/* Whether the task is exiting. Its memory is released meanwhile. */
+/* Whether the task is exiting: its memory is being released. */
 static __always_inline bool task_is_ending(struct task_struct *task)
 {
 	return task->flags & PF_EXITING;

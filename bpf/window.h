@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* When samples are taken: within the recording's window, and there between two functions. */
+/*
+ * The times in which samples are taken: the recording's window and, within it, the time between two
+ * functions.
+ */
 #pragma once
 
 #include "maps.h"
@@ -19,7 +22,7 @@ static __always_inline bool recording_holds(u64 time_ns)
 }
 
 /*
- * Since when samples of the process count: the recording's begin, or its call of the begin
- * function. WINDOW_NEVER if they do not count now.
+ * The time from which samples of the process count: the recording's begin, or the process's call of
+ * the begin function. WINDOW_NEVER if its samples do not count now.
  */
 u64 window_since(u32 pid);

@@ -25,7 +25,7 @@ struct watch {
 
 static struct watch watch; /* of the only thread */
 
-/* In native state while it sleeps: it delays no safepoint. */
+/* The function of the agent's own thread. It sleeps in native state, so it delays no safepoint. */
 static void JNICALL run(jvmtiEnv *env, JNIEnv *jni, void *arg)
 {
 	do
@@ -79,9 +79,10 @@ struct agent {
 
 static struct agent agent; /* protected by the lock of the sessions */
 
-/* Commands and the watch change classes. */
+/* State of changes to classes, which both commands and the watch make. */
 struct changes {
-	struct sys_lock lock; /* protects methods.h and this; taken before that of the sessions */
+	/* protects the data of methods.h and this struct; taken before the lock of the sessions */
+	struct sys_lock lock;
 	int is_watched;
 	int pause, left; /* of the watch, in turns */
 };
@@ -318,7 +319,10 @@ static jvmtiError generate_events(void)
 	sessions_replay(0);
 	session_mark(s, WIRE_REPLAY_END, sys_mono_ns());
 	s->may_wait_ms = 0;
-	/* An agent loaded at the JVM's start: there is nothing to report yet. */
+	/*
+	 * WRONG_PHASE: the agent was loaded at the JVM's start, when there is nothing to report
+	 * yet.
+	 */
 	return err == JVMTI_ERROR_WRONG_PHASE ? JVMTI_ERROR_NONE : err;
 }
 
@@ -333,7 +337,7 @@ static void replay(void)
 		__atomic_store_n(&sessions_used()->header->state, WIRE_LIVE, __ATOMIC_RELEASE);
 }
 
-/* The reports of events in Java code that a session wants. */
+/* Reads, from the options, the events in Java code that the session wants. */
 static void set_hooks(struct session *s, const char *options)
 {
 	s->wants_refs = option_is(options, "refs", "1");
@@ -444,7 +448,10 @@ static void settle_watch(JavaVM *vm)
 		changes.is_watched = !watch_start(vm, agent.env, watch_turn);
 }
 
-/* The reader may look at any time: each entry that it finds has or had failed. */
+/*
+ * The reader may look at any time, so the order of writes matters: each entry that it finds has
+ * failed, or had failed.
+ */
 static void report_failure(struct session *s, int i, uint32_t number, jvmtiError err)
 {
 	struct wire_method_failure *f = &s->header->method_failures[i];
@@ -464,7 +471,7 @@ static void report_running(struct session *s)
 	s->header->running[i] = '\0';
 }
 
-/* The states of the session's own methods; `err` prevents all. */
+/* Writes the states of the session's methods. An `err` applies to all of them. */
 static void report_methods(struct session *s, jvmtiError err)
 {
 	jvmtiError first = JVMTI_ERROR_NONE;
@@ -509,7 +516,7 @@ static void settle_methods(JavaVM *vm, struct session *asking)
 	else if (asking)
 		asking->header->hook_states[WIRE_HOOK_METHOD] = WIRE_HOOK_OFF;
 	sys_unlock(&changes.lock);
-	/* The reader has gone meanwhile and will send no further command. */
+	/* If the reader has gone in the meantime, no further command will come from it. */
 	if (has_work && asking && !session_is_wanted(asking, sys_mono_ns()))
 		settle_methods(vm, NULL);
 }

@@ -31,8 +31,8 @@ enum bytecode_kind {
 	BYTECODE_OTHER,
 	BYTECODE_JUMP,     /* 1 byte, then the distance in 2 */
 	BYTECODE_JUMP_FAR, /* 1 byte, then the distance in 4 */
-	BYTECODE_TABLE,    /* a switch with one distance per number */
-	BYTECODE_LOOKUP,   /* a switch with pairs of a number and a distance */
+	BYTECODE_TABLE,    /* tableswitch: one distance for each number of a range */
+	BYTECODE_LOOKUP,   /* lookupswitch: pairs of a number and a distance */
 	BYTECODE_RETURN,
 };
 

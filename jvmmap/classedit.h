@@ -6,7 +6,7 @@
 
 struct input {
 	const uint8_t *at, *end;
-	int is_bad; /* it ended too early or has invalid content */
+	int is_bad; /* the input ended too early or has invalid content */
 };
 
 struct output {
@@ -97,10 +97,11 @@ struct code {
 	uint32_t first_type; /* constant of the class of its first parameter that has one */
 	const uint8_t *bytes;
 	uint32_t len;
-	uint32_t nr_variables; /* of the file; the time of the begin has this number */
-	uint32_t begin;        /* place in the changed code of its first own instruction */
-	uint32_t end;          /* place behind its last own instruction */
-	uint32_t handler;      /* place of the handler of all exceptions; 0: none */
+	/* number of variables in the file; the variable with the begin's time gets this number */
+	uint32_t nr_variables;
+	uint32_t begin;   /* place in the changed code of its first own instruction */
+	uint32_t end;     /* place behind its last own instruction */
+	uint32_t handler; /* place of the handler of all exceptions; 0: none */
 };
 
 /*

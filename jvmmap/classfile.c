@@ -197,7 +197,7 @@ static void copy_constants(struct editor *e)
 	e->next_type = nr + NEW_NUMBERS + 3 * (uint32_t)e->hook->nr;
 }
 
-/* Returns 0, with everything as before, if the code cannot have these calls. */
+/* Adds calls to the code. Returns 0, and changes nothing, if the code cannot have these calls. */
 static int hook_code(struct editor *e, const struct code *method, uint32_t wants,
 		     struct input content, uint32_t name)
 {
@@ -219,7 +219,7 @@ static int hook_code(struct editor *e, const struct code *method, uint32_t wants
 	return is_done;
 }
 
-/* Adds all wanted calls to the code, or at least the one at its begin. */
+/* Adds all wanted calls to the code. If that fails, adds only the call at its begin. */
 static int hook_somehow(struct editor *e, const struct code *method, struct input content,
 			uint32_t name)
 {

@@ -18,8 +18,8 @@ static inline int code_is_timed(const struct code *c)
 #define HUGE_BYTES 8000 /* HotSpot compiles no larger method, see HugeMethodLimit */
 
 /*
- * The place in the changed code of the instruction at `pc`, or of the hook before it. For len it is
- * `end`.
+ * The place in the changed code of the instruction at `pc`, or of the hook before it. If `pc` is
+ * the length of the code, that is `end`.
  */
 static uint32_t code_moved(struct code *c, uint32_t pc)
 {
@@ -163,9 +163,10 @@ static void frames_move(struct code *c)
 /* The frame that is being copied. */
 struct frame {
 	uint32_t nr;    /* types of variables in editor.types */
-	uint32_t slots; /* variables that they take: long and double take two */
+	uint32_t slots; /* slots of the variables: long and double take two */
 	uint32_t pc;    /* of the file */
-	uint32_t place; /* in the changed code; of the previous frame until it is written */
+	/* place in the changed code; until the frame is written, the place of the previous frame */
+	uint32_t place;
 	int is_first;
 };
 
@@ -274,7 +275,10 @@ static void extend_frame(struct code *c, struct frame *f)
 	copy_types(c, nr_stack);
 }
 
-/* No variable but the time of the begin is known to be set wherever an exception occurs. */
+/*
+ * Writes the frame of the handler. The time of the begin is the only variable that is surely set
+ * wherever an exception occurs.
+ */
 static void put_handler(struct code *c, struct frame *f)
 {
 	f->nr = f->slots = 0;
@@ -284,8 +288,9 @@ static void put_handler(struct code *c, struct frame *f)
 }
 
 /*
- * Copies it for code with a further variable behind all others, a long. Every frame names it. The
- * frame of code->handler is added if there is one. With is_new there is no attribute to copy.
+ * Copies the StackMapTable for code with one more variable behind all others, a long. Every frame
+ * then names that variable. The frame of code->handler is added if there is one. With is_new there
+ * is no attribute to copy.
  */
 static void frames_extend(struct code *c, int is_new)
 {

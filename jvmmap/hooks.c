@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events in Java code: allocations, waits for monitors, collected objects. And what each kind of
- * event needs: its environment, and the names of classes.
+ * Events in Java code: allocations, waits for monitors, collected objects. Also the JVMTI
+ * environment of each kind of event, and the names of classes.
  */
 #include "jvmmap/hooks.h"
 
@@ -11,9 +11,10 @@
 HOOK(jvmmap_hook_gone);
 void jvmmap_hook_gone(uint64_t number);
 
-#define REFS         65536u /* a power of two */
-#define PLACES_TRY   64u    /* for one object; collected objects found there are reported */
-#define TELL_AT_ONCE 256u   /* places per turn with the lock */
+#define REFS 65536u /* a power of two */
+/* places tried for one object; collected objects found there are reported */
+#define PLACES_TRY   64u
+#define TELL_AT_ONCE 256u /* places per turn with the lock */
 
 /* Numbers have this bit and addresses do not: both are keys of bpf/live_allocs.h. */
 #define NUMBER_BIT (1ull << 63)
@@ -129,7 +130,7 @@ static void JNICALL on_alloc(jvmtiEnv *env, JNIEnv *jni, jthread thread, jobject
 			  refs_add(jni, object));
 }
 
-/* Objects collected by now were not live at the end. */
+/* At the JVM's end: report the collected objects, which were not live at the end. */
 static void JNICALL on_death(jvmtiEnv *env, JNIEnv *jni)
 {
 	refs_report(jni);
@@ -230,7 +231,7 @@ static struct waiter *place_of(uint64_t thread, uint32_t try)
 	return &locks.waiters[(at + try) & (WAITERS - 1)];
 }
 
-/* A wait without a place is not reported, but counted. */
+/* Notes the start of a wait. If there is no free place, the wait is counted but not reported. */
 static void JNICALL on_enter(jvmtiEnv *env, JNIEnv *jni, jthread thread, jobject object)
 {
 	uint64_t number = number_of(jni, thread);

@@ -37,7 +37,7 @@ struct wanted {
 	uint64_t min_ns; /* only calls that last so long, when they end; 0: all, when they begin */
 	int is_loaded, is_hooked;
 	int is_running; /* not hooked, because a loop is running in its class */
-	int is_kept;    /* its class stays as it is for now */
+	int is_kept;    /* the class of the method must not change for now */
 };
 
 struct methods {
@@ -45,7 +45,7 @@ struct methods {
 	struct wanted now[PLACES], next[PLACES];
 	int nr_now, nr_next;
 	int has_class;                  /* the hook's class exists */
-	int is_unclear;                 /* some classes could not change: all are tried again */
+	int is_unclear;                 /* some classes could not be changed: all are tried again */
 	char running[WIRE_RUNNING_MAX]; /* a method whose running loop prevented a change of its
 					   class */
 };
@@ -506,7 +506,7 @@ static jvmtiError retransform_all(const jclass *classes, jint nr)
 	return first;
 }
 
-/* Several class loaders may have a class of the same name. */
+/* Changes the classes that need it. Several class loaders may have a class of the same name. */
 static jvmtiError change_classes(void)
 {
 	jvmtiEnv *env = methods.env;
@@ -583,7 +583,7 @@ jvmtiError methods_state(const char *text, size_t len)
 	const struct wanted *now =
 		read_wanted(text, len, &w) ? find(methods.now, methods.nr_now, &w) : NULL;
 
-	/* No place was left for it. */
+	/* There was no free entry for this method. */
 	if (!now)
 		return JVMTI_ERROR_OUT_OF_MEMORY;
 	if (!now->is_loaded)

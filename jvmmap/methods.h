@@ -15,8 +15,8 @@
 int methods_settle(struct session *const sessions[], int nr, uint64_t now_ns);
 
 /*
- * Changes the classes accordingly. It runs without the lock, because the JVM reaches a safepoint
- * for it.
+ * Changes the classes as methods_settle has found. Runs without the lock, because the JVM reaches a
+ * safepoint for the change.
  */
 jvmtiError methods_apply(JavaVM *vm);
 

@@ -24,7 +24,7 @@ struct loop {
 /* A frame that every sample of its thread's stack contained so far. */
 struct candidate {
 	jthread thread;
-	int stack; /* of `thread`, at the last sample */
+	int stack; /* the thread's stack in the last sample */
 	jmethodID method;
 	jlocation location; /* at the last look */
 	jint height;        /* frames from the stack's bottom */

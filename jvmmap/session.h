@@ -39,7 +39,7 @@ struct session {
 	uint64_t alloc_interval;      /* 0: no allocations */
 	uint64_t lock_min_ns;         /* 0: no waits for monitors */
 	char calls[WIRE_METHODS_MAX]; /* the methods whose calls are reported, as in the command */
-	int may_wait_ms; /* remaining time that a replay may wait for room in the ring */
+	int may_wait_ms;              /* remaining ms that a replay may wait for room in the ring */
 	char nonce[WIRE_NONCE_LEN + 1];
 
 	uint64_t string_hashes[WIRE_STRING_SLOTS];
@@ -70,7 +70,10 @@ int session_is_wanted(struct session *s, uint64_t now_ns);
 /* Makes session_is_wanted test the lock at the next call. */
 void session_suspect(struct session *s);
 
-/* A reader that has not shown itself has WIRE_CLAIM_SHORT_NS left: others want the place. */
+/*
+ * Shortens the time that a reader has to show itself to WIRE_CLAIM_SHORT_NS, because another reader
+ * needs the place.
+ */
 void session_press(struct session *s);
 
 /* Counts `nr` records as lost. */
@@ -129,12 +132,12 @@ struct session *const *sessions_all(void);
 struct session *sessions_find(const char *nonce);
 
 /*
- * A new session. First closes those whose reader has gone. NULL if all places are taken or the
+ * Opens a session. First closes sessions whose reader has gone. NULL if all places are taken or the
  * kernel refuses memory or the descriptor.
  */
 struct session *sessions_open(const char *nonce);
 void sessions_close(struct session *s);
-/* Closes those whose reader has gone, but not the one in use. */
+/* Closes sessions whose reader has gone, but not the session in use. */
 void sessions_close_abandoned(void);
 
 /* The session of the running command, which events must not close; NULL: none. */

@@ -45,7 +45,7 @@ static inline long sys_call(long nr, long a, long b, long c, long d, long e, lon
 #error "the agent knows the system calls of x86-64 and aarch64 only"
 #endif
 
-/* The compiler inserts calls of these two. */
+/* The compiler inserts calls of memcpy and memset. */
 void *memcpy(void *to, const void *from, size_t len);
 void *memset(void *at, int byte, size_t len);
 

@@ -138,6 +138,7 @@ _Static_assert(sizeof(struct wire_header) == 672, "the header is part of the wir
 _Static_assert(offsetof(struct wire_header, tail) == 512, "fields are only ever appended");
 
 #define WIRE_READER_TIMEOUT_NS (60ull * 1000000000ull)
-#define WIRE_CLAIM_TIMEOUT_NS  (20ull * 1000000000ull) /* until a reader first shows itself */
-#define WIRE_CLAIM_SHORT_NS    (4ull * 1000000000ull)  /* the same while no place is free */
-#define WIRE_SESSIONS_MAX      4
+/* time that a reader has until it first shows itself */
+#define WIRE_CLAIM_TIMEOUT_NS (20ull * 1000000000ull)
+#define WIRE_CLAIM_SHORT_NS   (4ull * 1000000000ull) /* that time while no place is free */
+#define WIRE_SESSIONS_MAX     4

@@ -17,7 +17,8 @@ struct hrtimer {
 
 struct hw_perf_event {
 	struct hrtimer hrtimer;
-	u64 last_period;   /* as in bpf_perf_event_data.sample_period; a clock's own varies */
+	/* use this, as bpf_perf_event_data.sample_period does: the period of a clock varies */
+	u64 last_period;
 	u64 sample_period; /* of a clock: its own */
 } __attribute__((preserve_access_index));
 
@@ -32,7 +33,10 @@ struct bpf_perf_event_data_kern {
 	struct perf_event *event;
 } __attribute__((preserve_access_index));
 
-/* Our id of the perf event; 0 if it is not ours, or not yet: attaching its program enables it. */
+/*
+ * The id of the perf event that timer `clock` drives; 0 if it is none of ours, or user space has
+ * not stored the id yet (attaching a program enables the event).
+ */
 static __always_inline u64 clock_id(struct perf_event *clock, u32 event)
 {
 	u32 key = event * knobs.nr_cpus + bpf_get_smp_processor_id();
@@ -41,7 +45,9 @@ static __always_inline u64 clock_id(struct perf_event *clock, u32 event)
 	return id && *id == BPF_CORE_READ(clock, id) ? *id : 0;
 }
 
-/* Forgets when the timer expires next if another perf event counted on this CPU before. */
+/*
+ * Clears next_ns if another perf event counted on this CPU before: that time belongs to its timer.
+ */
 static __always_inline void clock_use(struct event_runs *runs, u64 id)
 {
 	if (runs->clock_id != id)
@@ -49,7 +55,7 @@ static __always_inline void clock_use(struct event_runs *runs, u64 id)
 	runs->clock_id = id;
 }
 
-/* How many whole periods lie between the two. */
+/* The number of whole periods between two times. */
 static __always_inline u64 clock_nr_between(u64 due_ns, u64 end_ns, u64 period_ns)
 {
 	return period_ns && due_ns && end_ns > due_ns ? (end_ns - due_ns) / period_ns : 0;

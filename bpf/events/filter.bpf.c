@@ -57,7 +57,7 @@ static __always_inline long read_number(const struct filter_work *w, const struc
 
 /*
  * Reads the test's string into `text`. Returns its greatest possible length, or TEXT_UNREADABLE.
- * Global, as the functions below: the verifier checks each once.
+ * This function and the next ones are global: the verifier checks each once.
  */
 __noinline u32 filter_read_text(u32 event, u32 number)
 {
@@ -128,7 +128,7 @@ static __always_inline bool compares(const struct filter_test *t, u64 value)
 	}
 }
 
-/* Whether the test is true. As in the kernel, a test of an unreadable string is not. */
+/* Whether the test is true. A test of an unreadable string is false, as in the kernel. */
 __noinline u32 filter_holds(u32 event, u32 number)
 {
 	const struct filter_test *t = test_of(event, number);

@@ -36,13 +36,16 @@ static __always_inline u64 wait_in_window(u64 waited_ns, u64 min_ns, u64 now_ns)
 
 	if (waited_ns <= in_ns)
 		return waited_ns;
-	/* The agent drew the wait by its whole length; draw again for the part. */
+	/*
+	 * The agent chose the wait by its whole length. Choose again, because only a part of it
+	 * lies inside the window.
+	 */
 	return sampling_weigh(in_ns, waited_ns < min_ns ? waited_ns : min_ns) ? in_ns : 0;
 }
 
 /*
- * Waits that last when the recording begins or ends are dropped here: the kernel's records cover
- * them.
+ * The weight of a wait that the agent reports. Waits that were under way when the recording began
+ * or ended weigh 0: the kernel's records cover them.
  */
 static __always_inline u64 weigh_lock(u64 waited_ns, u64 min_ns)
 {
@@ -69,7 +72,7 @@ __noinline u64 java_weigh(u32 call, u64 second, u64 third)
 	}
 }
 
-/* The unit by which the agent or sampling_weigh has already chosen the call. */
+/* The unit with which the agent, or sampling_weigh, has already chosen the call. */
 __noinline u64 java_least(u32 call, u64 third)
 {
 	return call == JAVA_ALLOC || call == JAVA_LOCK ? third : knobs.alloc_interval;
@@ -156,7 +159,7 @@ int java_event(struct pt_regs *ctx)
 	return 0;
 }
 
-/* jvmmap_hook_gone(number): that object has been collected. */
+/* jvmmap_hook_gone(number): the object with that number has been collected. */
 SEC("uprobe")
 int alloc_gone(struct pt_regs *ctx)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Sampled memory that may be freed. The sample's time and thread identify it until then. Java
- * objects have numbers in place of addresses, with the highest bit set (jvmmap/hooks.c).
+ * Sampled memory that may be freed. Until then the sample's time and thread identify the memory.
+ * Java objects have numbers in place of addresses, with the highest bit set (jvmmap/hooks.c).
  */
 #pragma once
 

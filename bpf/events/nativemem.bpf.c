@@ -36,7 +36,8 @@ static __always_inline struct memory_file *file_of(u64 cookie)
 }
 
 /*
- * The offset of `addr` in the file; the probe is on the function of the file that the cookie names.
+ * The offset of `addr` in the file. The cookie names the probed function, whose offset and address
+ * are known.
  */
 static __always_inline u64 file_offset(struct pt_regs *ctx, u64 cookie,
 				       const struct memory_file *file, u64 addr)
@@ -128,8 +129,8 @@ static __always_inline struct memory_call *call_of_thread(bool make)
 }
 
 /*
- * Whether this call is a jump out of the thread's last one: the same stack, size and return
- * address, and another function. Stores calls that may jump.
+ * Whether the thread's previous call has jumped here: it had the same stack pointer, size and
+ * return address, and another function. Stores a call that may itself jump.
  */
 static __always_inline bool is_jump(u64 cookie, const struct memory_call *now)
 {
@@ -159,8 +160,8 @@ static __always_inline void note_program(struct pt_regs *ctx)
 }
 
 /*
- * A function of its own: its stack is then not part of the chain of calls to the unwinder, which
- * may take 512 bytes in all (Linux 6.1, kernel/bpf/verifier.c, check_max_stack_depth).
+ * Not inlined, so that its stack does not add to the chain of calls to the unwinder, which may use
+ * 512 bytes in all (Linux 6.1, kernel/bpf/verifier.c, check_max_stack_depth).
  */
 static __noinline bool is_inner(struct pt_regs *ctx, u64 cookie, u64 size)
 {
@@ -235,7 +236,8 @@ int memory_enter(struct pt_regs *ctx)
 		return 0;
 	if (call == MEMORY_REALLOC)
 		live_allocs_free(PT_REGS_PARM1(ctx));
-	else if (mapped > MAPPED_STACK && !size) /* this is how a JVM returns memory */
+	/* a JVM returns memory by mapping it anew without access */
+	else if (mapped > MAPPED_STACK && !size)
 		live_allocs_free(mapped);
 	u64 weight = sampling_weigh(size, knobs.memory.interval);
 	*outer = (struct memory_call){ .sp = sp, .size = size, .call = call };

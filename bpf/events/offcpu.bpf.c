@@ -67,7 +67,9 @@ static __always_inline u32 state_of(struct task_struct *task, u32 bits, bool is_
 		return STATE_STOPPED;
 	if (!(bits & TASK_UNINTERRUPTIBLE))
 		return STATE_SLEEPING;
-	/* io_schedule sets it. Waits for locks, memory, or a child of vfork do not. */
+	/*
+	 * io_schedule sets in_iowait. Waits for locks, memory, or a child of vfork do not set it.
+	 */
 	return BPF_CORE_READ_BITFIELD(task, in_iowait) ? STATE_DISK : STATE_UNINTERRUPTIBLE;
 }
 
@@ -102,9 +104,9 @@ int BPF_PROG(offcpu_begin, bool is_preempted, struct task_struct *task)
 }
 
 /*
- * Where the counted part of a wait begins; WINDOW_NEVER if no part of it counts. This function and
- * the next ones are global: the verifier checks each once, and their paths join before the
- * unwinder.
+ * The time at which the counted part of a wait begins; WINDOW_NEVER if no part of the wait counts.
+ * This function and the next ones are global: the verifier checks each once, and their paths join
+ * before the unwinder.
  */
 __noinline u64 offcpu_begin_ns(u32 pid, u64 since_ns)
 {
@@ -192,7 +194,7 @@ static __always_inline u32 sample_unit(u32 event, struct task_struct *task, cons
 	return unit_ns;
 }
 
-/* Where the counted part of a wait that ends now ends. */
+/* The time at which the counted part of a wait ends, for a wait that ends now. */
 __noinline u64 offcpu_end_ns(void)
 {
 	u64 now_ns = bpf_ktime_get_ns(), end_ns = recording_end_ns;
@@ -309,7 +311,7 @@ static __always_inline void report(struct seq_file *seq, struct task_struct *tas
 		wait->since_ns = 0; /* if there was no room, the task comes again */
 }
 
-/* An int in Linux 6.18, a byte in 7.2. */
+/* The field is an int in Linux 6.18, a byte in 7.2. */
 static __always_inline bool is_on_cpu(struct task_struct *task)
 {
 	return BPF_CORE_READ_BITFIELD(task, on_cpu);

@@ -5,12 +5,15 @@
 #include "events/clock.h"
 
 /*
- * The index in struct pt_regs (uapi/asm/ptrace.h). Not a field, because its width changes in Linux
- * 6.9.
+ * The index of cs in struct pt_regs, in words (uapi/asm/ptrace.h). The field itself is not used,
+ * because its width changes in Linux 6.9.
  */
 #define CS_WORD 17
 
-/* Read as a whole word: the kernel rejects narrower reads. */
+/*
+ * Whether the event interrupted user code. Reads cs as a whole word, because the kernel rejects
+ * narrower reads.
+ */
 static __always_inline bool is_in_user_code(const struct bpf_perf_event_data *ctx)
 {
 	const volatile u64 *words = (const void *)ctx;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Samples of clocks for which the kernel did not run perf_sample. It runs no program of a perf
- * event while another program of a perf event, kprobe or tracepoint runs on the CPU, or while the
- * bpf() system call changes a map (bpf_prog_active in bpf_overflow_handler, kernel/events/core.c).
- * Raw tracepoints have no such check.
+ * Samples of clocks for which the kernel did not run perf_sample. The kernel runs no program of a
+ * perf event while another program of a perf event, kprobe or tracepoint runs on the CPU, or while
+ * the bpf() system call changes a map (bpf_prog_active in bpf_overflow_handler,
+ * kernel/events/core.c). Raw tracepoints have no such check.
  */
 #include "unwind/unwind.h"
 

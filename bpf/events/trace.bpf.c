@@ -22,7 +22,10 @@ static __always_inline bool is_due(u32 event)
 	return true;
 }
 
-/* Only the kernel knows how often it declined to run the program. These counts show of whom. */
+/*
+ * Only the kernel knows how often it did not run the program. These counts show which part of the
+ * runs are of targets.
+ */
 static __always_inline struct event_runs *count_run(u32 event)
 {
 	u32 key = event; /* the verifier forgets the bound of a key on the stack */
@@ -90,7 +93,10 @@ int uprobe_hit(struct pt_regs *ctx)
 	return take_hit(ctx, event, knobs.events[event].weight);
 }
 
-/* Whether event `i` is calls of this method at its begin, or at its end after such a time. */
+/*
+ * Whether event `i` counts calls of the method with that number: at their begin, or at their end if
+ * they last long enough.
+ */
 static __always_inline bool is_call_of(u32 i, u32 number, bool at_end, u64 lasted_ns)
 {
 	u64 min_ns = knobs.method_min_ns[i];

@@ -55,8 +55,9 @@ static __always_inline u32 allowed_bit(const void *bits, u32 nr)
 }
 
 /*
- * The kernel keeps which calls all filters of a thread allow for any arguments (since 5.11). A
- * filter without this cache, or the strict mode, counts as forbidding everything.
+ * The system calls that a thread may make. The kernel keeps a bit map of the calls that all filters
+ * of a thread allow for any arguments (since 5.11). A filter without this cache, or the strict
+ * mode, counts as forbidding everything.
  */
 static __always_inline u32 allowed_of(struct task_struct___facts *task)
 {

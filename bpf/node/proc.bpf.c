@@ -9,7 +9,10 @@
 
 #define SIGNAL_GROUP_EXIT 0x4 /* include/linux/sched/signal.h: all threads must end */
 
-/* As wait_task_zombie (kernel/exit.c) reports it; bit 7 says that it dumped core. */
+/*
+ * The signal that ended the process, as wait_task_zombie (kernel/exit.c) reports it; bit 7 marks a
+ * core dump.
+ */
 static __always_inline u32 ending_signal(struct task_struct *task)
 {
 	struct signal_struct *signal = task->signal;
@@ -32,7 +35,8 @@ static __always_inline void send_process(u32 kind, struct task_struct *task,
 	r->parent_pid = parent ? BPF_CORE_READ(parent, tgid) : 0;
 	r->task = task_id_of(task);
 	r->time_ns = bpf_ktime_get_ns();
-	r->uid = (u32)bpf_get_current_uid_gid(); /* at a fork the parent's, which the child has */
+	/* at a fork this is the parent's user, which the child inherits */
+	r->uid = (u32)bpf_get_current_uid_gid();
 	r->signal = kind == RECORD_EXIT ? ending_signal(task) : 0;
 	BPF_CORE_READ_STR_INTO(&r->comm, task, comm);
 	bpf_ringbuf_submit(r, records_flags());
@@ -71,7 +75,7 @@ int BPF_PROG(proc_exec, struct task_struct *task)
 {
 	u32 pid = task->tgid;
 
-	/* Same pid and start time, but all mappings are gone. */
+	/* The process keeps pid and start time, but its mappings are gone: remove its tables. */
 	bpf_map_delete_elem(&unwind_procs, &pid);
 	send_process(RECORD_EXEC, task, NULL);
 	return 0;
@@ -82,7 +86,10 @@ struct signal_struct___exit {
 	struct task_struct *group_exit_task;
 } __attribute__((preserve_access_index));
 
-/* A thread executes a program: it ends the others, and takes the leader's place and ids. */
+/*
+ * Whether another thread of the group is executing a program: that thread ends the others and takes
+ * the leader's place and ids.
+ */
 static __always_inline bool is_executing(struct signal_struct *signal)
 {
 	struct signal_struct___exit *old = (void *)signal;

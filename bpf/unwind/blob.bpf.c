@@ -92,7 +92,7 @@ static __always_inline u32 class_of(const struct walk *w, const struct hotspot_l
 	/* CodeBlobKind::Nmethod covers both native wrappers and compiled methods. */
 	if (name == jvm->name_native)
 		return HOTSPOT_CLASS_NATIVE;
-	/* A buffer by its kind, but none of its routines has a frame. */
+	/* By its kind this blob is a buffer with frames, but none of its routines has one. */
 	if (name == jvm->name_signature)
 		return HOTSPOT_CLASS_BARE;
 	if (class != HOTSPOT_CLASS_UNKNOWN)
@@ -176,8 +176,8 @@ int walk_read_block(struct walk *w, u64 block, u64 addr)
 
 	b->addr = block + jvm->block_size;
 	/*
-	 * One read for all fields. There may be no memory before a heap's first block, and less
-	 * than this after the last blob of the committed memory.
+	 * One read gets all fields. Less may be readable: there may be no memory before a heap's
+	 * first block, and little after the last blob of the committed memory.
 	 */
 	u32 skip = jvm->block_size <= 8 ? WALK_BLOCK_BYTES - 8 : 0;
 	u64 start = b->addr - WALK_BLOCK_BYTES + skip;
@@ -223,18 +223,18 @@ static __always_inline struct blob *remembered(struct walk *w, u64 addr)
 /*
  * Whether the cached blob still exists. No JVM reuses a compile id. A blob without one is
  * permanent, or is replaced by a blob of another name. The header of a freed block keeps its
- * contents, even with new code at the block's end, except for the used flag. One read gets both
- * fields: the bytes between them cost less than a second read.
+ * contents, even with new code at the block's end, except for the used flag. One read gets the used
+ * flag and the compile id: the bytes between them cost less than a second read.
  *
  * An order of events in which each of the two is needed:
  *
- *	1. A sample finds the nmethod of compile id 17 in block A, which is then cached.
- *	2. The JVM frees A. Its header still says 17, but the used flag is 0.
- *	3. The JVM puts new code, id 18, at the end of A. The front of A stays free, and A's header
- *	   still has id 17. A pc in the new code lies in the cached range of 17: only the used
- *	   flag, 0, shows that 17 is gone.
- *	4. The JVM puts new code, id 19, at the front of A. The used flag is 1 again: only the id,
- *	   19, shows that 17 is gone.
+ * 	1. A sample finds the nmethod of compile id 17 in block A, which is then cached.
+ * 	2. The JVM frees A. Its header still says 17, but the used flag is 0.
+ * 	3. The JVM puts new code, id 18, at the end of A. The front of A stays free, and A's header
+ * 	   still has id 17. A pc in the new code lies in the cached range of 17: only the used
+ * 	   flag, 0, shows that 17 is gone.
+ * 	4. The JVM puts new code, id 19, at the front of A. The used flag is 1 again: only the id,
+ * 	   19, shows that 17 is gone.
  */
 static __always_inline bool is_still(struct walk *w, const struct blob *b,
 				     const struct hotspot_layout *jvm)

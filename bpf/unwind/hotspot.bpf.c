@@ -88,9 +88,9 @@ static __always_inline int step_math(struct walk *w, const struct hotspot_layout
 }
 
 /*
- * C1 pushes arguments for its frameless stubs, and slow paths of GC barriers push registers: the
- * return address then lies further up. It must follow a call, because dead stack also contains
- * addresses.
+ * Searches for the return address above pushed words: C1 pushes arguments for its frameless stubs,
+ * and slow paths of GC barriers push registers. The word must be an address behind a call, because
+ * unused parts of the stack also contain addresses.
  */
 int walk_search(struct walk *w, u64 from)
 {
@@ -118,7 +118,7 @@ int walk_search(struct walk *w, u64 from)
 	return STAT_RETURN_ADDRESS;
 }
 
-/* fp and return address are at the top of a frame whose size the blob gives. */
+/* Steps over a frame whose size the blob gives: fp and return address are at its top. */
 static __always_inline int step_frame_size(struct walk *w, const struct hotspot_layout *jvm,
 					   bool fp_saved)
 {
@@ -171,8 +171,8 @@ static __always_inline u64 call_target(u64 ra)
 }
 
 /*
- * A method calls the interpreter by way of code of its own: call; mov rbx, i64; jmp rel32. That is
- * the same frame (CompiledStaticCall::emit_to_interp_stub).
+ * A method calls the interpreter by way of code of its own: call; mov rbx, i64; jmp rel32. A pc in
+ * that code still belongs to the method's frame (CompiledStaticCall::emit_to_interp_stub).
  */
 static __always_inline bool is_in_call_stub(struct walk *w)
 {
@@ -442,7 +442,8 @@ static __always_inline int step_bare(struct walk *w, const struct hotspot_layout
 		sp = w->regs.r13;
 		if (sp - w->regs.sp > STUB_FP_MAX)
 			return STAT_STUB_FRAME;
-		if (walk_is_return_address(jvm, w->regs.ax)) /* popped to make room below it */
+		/* the return address was popped to rax to make room below it */
+		if (walk_is_return_address(jvm, w->regs.ax))
 			return go_on(w, RULE_RA_AT_SP, w->regs.ax, sp);
 	} else if (!restores_all(w, &bytes) || bytes > STUB_FP_MAX ||
 		   walk_read(w->words, SAVED_WORDS * 8, sp + bytes)) {
@@ -471,15 +472,18 @@ static __always_inline int step_by_class(struct walk *w, const struct hotspot_la
 		return step_stub(w, jvm);
 	if (b->frame_size == 0)
 		return step_buffer(w, jvm);
-	/* No size is known, but some have a frame of fp: C1's slow paths of G1 barriers. */
+	/*
+	 * The frame's size is not known, but some of these stubs set up fp: C1's slow paths of G1
+	 * barriers.
+	 */
 	u8 first = 0;
 	walk_read(&first, 1, blob_code(b));
 	return first == PUSH_FP ? step_buffer(w, jvm) : step_frameless(w, jvm);
 }
 
 /*
- * Deoptimisation redirects returns to a handler in the same nmethod and keeps the real pc in the
- * frame. The frame's size does not change.
+ * Deoptimisation replaces the return address by that of a handler in the same nmethod, and keeps
+ * the real pc in the frame. Restore the real pc. The frame's size does not change.
  */
 static __always_inline void undo_deopt(struct walk *w)
 {

@@ -108,7 +108,7 @@ static __always_inline bool is_before_restored_bcp(const struct walk *w, int bcp
 
 	for (int i = 0; i < 5 && at <= WALK_CODE_AFTER - 8; i++) {
 		u32 off = at;
-		keep_as_written(off); /* the mask: Linux 6.1 needs it */
+		keep_as_written(off); /* the verifier of Linux 6.1 needs the mask below */
 		u32 c = code_at(w, off & (WALK_CODE_AFTER - 1));
 
 		if ((c & 0xffffff) == 0x6d8b4c)
@@ -125,9 +125,9 @@ static __always_inline bool is_before_restored_bcp(const struct walk *w, int bcp
 enum exit_shape {
 	EXIT_NONE,
 	EXIT_JAVA_POP,      /* pop r13; mov rsp, rbx; jmp r13 */
-	EXIT_JAVA_JUMP,     /* the last two, or the last one */
+	EXIT_JAVA_JUMP,     /* the last two instructions of that, or the last one */
 	EXIT_NATIVE_POP,    /* pop rdi; mov rsp, r11; jmp rdi */
-	EXIT_SMALL_POP,     /* the same with r13: JDK 8's small methods */
+	EXIT_SMALL_POP,     /* as EXIT_NATIVE_POP, with r13: JDK 8's small methods */
 	EXIT_NATIVE_SET_SP, /* the last two */
 	EXIT_SMALL_SET_SP,
 	EXIT_NATIVE_JUMP,
@@ -363,7 +363,8 @@ static __always_inline enum shape buffer_shape(const struct walk *w)
 }
 
 /*
- * mov [rsp + d], rbp with the `slot` above sp where fp belongs. With another d it saves a register.
+ * mov [rsp + d], rbp with the `slot` above sp where fp belongs. A store at another offset saves a
+ * register.
  */
 static __always_inline bool is_store_fp_at(const struct walk *w, u32 slot)
 {
@@ -403,7 +404,10 @@ static __always_inline u32 push_bytes(u32 code)
 	return (code & 0xf8) == 0x50 && (code & 0xff) != 0x55;
 }
 
-/* Words that up to two pops in the lowest 4 bytes of `code` take from the stack. */
+/*
+ * The number of words that the pops, at most two, in the lowest 4 bytes of `code` take from the
+ * stack.
+ */
 static __always_inline u32 popped_words(u32 code)
 {
 	u32 first = pop_bytes(code);
@@ -422,7 +426,7 @@ static __always_inline u32 pushed_words(const struct walk *w)
 
 	if (at && !push)
 		return 0;
-	at = (at + push) & 15; /* the mask: the verifier needs it */
+	at = (at + push) & 15; /* the verifier needs the mask */
 	if (code_1(w, at) == 0xe8) {
 		u32 words = popped_words(code_at(w, at + 5));
 

@@ -190,8 +190,8 @@ static __always_inline int step_exit(struct walk *w, const struct hotspot_layout
 }
 
 /*
- * Whether r13 points into the method's bytecode, as it does while the method runs. It may also do
- * so just after its callee was left; the frame then still has the sp of the call.
+ * Whether r13 points into the method's bytecode, as it does while the method runs. r13 may also
+ * point there just after a callee was left; the frame then still has the sp of the call.
  */
 static __always_inline bool runs(const struct walk *w, const struct hotspot_layout *jvm,
 				 const u64 *slots, u64 method)

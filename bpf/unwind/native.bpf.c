@@ -106,7 +106,9 @@ static __always_inline bool is_signal_return(const struct walk *w)
 	       code[3] == NR_RT_SIGRETURN && !code[4] && code[7] == 0x0f && code[8] == 0x05;
 }
 
-/* Whether sp is where the kernel put it when the process began: no other thread's stack is there.
+/*
+ * Whether sp is near the place where the kernel put it when the process began. No other thread's
+ * stack is there.
  */
 static __always_inline bool is_at_start(const struct walk *w)
 {
@@ -115,8 +117,9 @@ static __always_inline bool is_at_start(const struct walk *w)
 }
 
 /*
- * Whether the frame is musl's that calls main, or a thread's function. Both call by a pointer and
- * hand the result to a function that never returns: exit(main()), pthread_exit(start()).
+ * Whether the frame is musl's function that calls main, or the one that calls a thread's function.
+ * Both call by a pointer and hand the result to a function that never returns: exit(main()),
+ * pthread_exit(start()).
  */
 static __always_inline bool is_thread_start(const struct walk *w)
 {
@@ -147,7 +150,8 @@ static __always_inline int step_signal(struct walk *w)
 }
 
 /*
- * The true return address of a function with a return probe; the stack holds a trampoline instead.
+ * The true return address of a function with a return probe: the stack has the trampoline's address
+ * instead.
  */
 static __always_inline u64 true_return(const struct walk *w, u64 at, u64 pc)
 {
@@ -226,8 +230,9 @@ static __always_inline int step_generated(struct walk *w)
 }
 
 /*
- * Code without a row in an image with rows is assembly that has not moved sp since its entry, or
- * not code at all. Other code has a caller only if step_generated finds one.
+ * Steps from code without a row. In an image that has rows, such code is assembly, taken as not
+ * having moved sp since its entry, or no code at all. Other code has a caller only if
+ * step_generated finds one.
  */
 static __always_inline int step_without_row(struct walk *w, const struct unwind_rule *rule,
 					    int stop)

@@ -95,9 +95,9 @@ static __always_inline int find_caller(struct walk *w)
 }
 
 /*
- * Stacks that a program made itself begin with a return address of 0: those of goroutines, fibers,
- * coroutines. After a rule that is a guess it means nothing, and JVMs have no such stacks: theirs
- * must reach the thread's start.
+ * Whether the walk has reached the end of a stack that the program made itself (goroutines, fibers,
+ * coroutines): the return address is 0. After a rule that only guesses, a 0 means nothing. JVMs
+ * have no such stacks: theirs must reach the thread's start.
  */
 static __always_inline bool is_end(const struct walk *w)
 {
@@ -105,7 +105,7 @@ static __always_inline bool is_end(const struct walk *w)
 	       (w->rule == RULE_ROW_SP || w->rule == RULE_ROW_FP);
 }
 
-/* Whether the caller's sp is as it must be above a frame with `sp`. */
+/* Whether the caller's sp is above the callee's `sp`, as it must be. */
 static __always_inline bool has_moved_on(const struct walk *w, u64 sp)
 {
 	if (w->rule == RULE_ROW_SWITCH || w->rule == RULE_CHUNK)
@@ -115,7 +115,9 @@ static __always_inline bool has_moved_on(const struct walk *w, u64 sp)
 	return w->regs.sp > sp;
 }
 
-/* At the thread's root. A stack that lacks callers before it is not complete. */
+/*
+ * Ends the walk at the thread's root. A stack that lacks callers before the root is not complete.
+ */
 static __always_inline int root(const struct walk *w)
 {
 	return w->is_frozen ? STAT_FROZEN : STAT_ROOT;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The user stack of the current task: walked by our tables, or copied for user space to walk. What
- * uprobes have changed in the thread is undone before.
+ * The user stack of the current task: walked by our tables, or copied for user space to walk.
+ * Changes that uprobes have made to the thread are undone first.
  */
 #include "unwind/unwind.h"
 
@@ -245,7 +245,7 @@ static __always_inline u32 walk(void *ctx, struct scratch *s, struct task_struct
 {
 	u32 stop = begin_walk(s, task) ? unwind_walk(s) : STAT_UNWALKED;
 
-	/* User space may know the library by then. */
+	/* Copy the stack, because user space may know the library by the time it walks. */
 	return stop == STAT_UNWALKED || stop == STAT_NO_MAPPING ? keep_unwalked(ctx, s, task)
 								: stop;
 }

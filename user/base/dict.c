@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash table from u64 keys to u64 values, one whose entries age, and keyed hashes. */
+/* A hash table from u64 keys to u64 values, a table whose entries age, and keyed hashes. */
 #include "base/dict.h"
 
 #include <stdlib.h>

@@ -38,7 +38,7 @@ void dict_fini(struct dict *d);
 /* The memory that the table takes. */
 size_t dict_bytes(const struct dict *d);
 
-/* Visits the used slots in no particular order. The table must not change meanwhile. */
+/* Visits the used slots in no particular order. The table must not change during the visit. */
 #define dict_each(slot, d)                                                                      \
 	for (struct dict_slot *slot = (d)->slots; slot && slot < (d)->slots + (d)->cap; slot++) \
 		if (slot->used)
@@ -84,7 +84,7 @@ struct cache_use {
 	const char *name; /* of lower-case letters and '_' */
 	u64 nr;           /* entries */
 	u64 bytes;
-	u64 budget_bytes; /* it drops entries to stay below */
+	u64 budget_bytes; /* limit: the cache drops entries to stay below it */
 };
 
 typedef void (*cache_use_fn)(const struct cache_use *use, void *ctx);

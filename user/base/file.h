@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whole files, read with a size limit, or written whole or not at all, also in folders where other
- * users plant files; files that others control, in memory, or of settings.
+ * users plant files. Also files that others control, files in memory, and files of settings.
  */
 #pragma once
 
@@ -106,7 +106,8 @@ struct outfile {
 /* Reasons for a refusal, beside negative errnos. */
 enum {
 	OUTFILE_BLOCK_DEVICE = -4096, /* only with `force` */
-	OUTFILE_ANOTHERS = -4097,     /* of another user in a sticky folder, as /tmp is */
+	/* the file belongs to another user, in a sticky folder such as /tmp */
+	OUTFILE_ANOTHERS = -4097,
 };
 
 /*
@@ -120,7 +121,10 @@ int outfile_open(const char *path, bool force, struct outfile **out);
 /* Like outfile_open, for outfile_commit_new. Does not open anything that exists at `path`. */
 int outfile_open_new(const char *path, struct outfile **out);
 
-/* The error of outfile_open, if any. Does not open a pipe, whose reader would see its end. */
+/*
+ * The error of outfile_open, if any. Does not open a pipe: its reader would take the close for the
+ * end.
+ */
 int outfile_try(const char *path, bool force);
 
 /* The sentence for an error of these functions. */

@@ -49,7 +49,10 @@ static int set(const struct opt *opt, const char *word, const char *value)
 {
 	char *end;
 
-	/* An unset shell variable, say: it would select nothing, or everything. */
+	/*
+	 * Refuse an empty value: it may come from an unset shell variable, and would select
+	 * nothing, or everything.
+	 */
 	if (value && !*value && opt->type != OPT_TEXT && opt->type != OPT_MAYBE)
 		return complain(word, "the value is empty");
 	errno = 0;

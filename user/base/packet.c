@@ -34,7 +34,10 @@ int packet_send(int sock, const void *bytes, size_t len, const int *fds, size_t 
 	}
 }
 
-/* Takes the descriptors out of the control data, all of them: those too many would stay open. */
+/*
+ * Takes all descriptors out of the control data, also those beyond the limit, because they would
+ * stay open otherwise.
+ */
 static size_t take_fds(struct msghdr *msg, int fds[PACKET_FDS_MAX])
 {
 	size_t nr = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The signals of a child that must end when its parent does, and not before, and of threads. */
+/* The signals of a child that must not end before its parent, and the signals of threads. */
 #pragma once
 
 #include <pthread.h>

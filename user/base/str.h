@@ -33,7 +33,10 @@ void str_fini(struct str *s);
  */
 void copy_text(char *field, size_t size, const char *text);
 
-/* Adds a part of a page's address: %XX for all but letters, digits and "-_.~". */
+/*
+ * Appends `text` as a part of a page's address: all bytes but letters, digits and "-_.~" become
+ * %XX.
+ */
 void address_add(struct str *address, const char *text);
 
 /* Text from other processes is made safe to print: valid UTF-8 without control characters. */
@@ -53,8 +56,7 @@ void utf8_clean(struct str *out, const char *text, size_t max);
 /* `text` itself if it is clean and not too long, else a cleaned copy in `storage`. */
 const char *utf8_cleaned(const char *text, size_t max, struct str *storage);
 
-/* The columns at which help texts and tables for people wrap, and those of a terminal of unknown
- * width. */
+/* The width of help texts and tables, and the assumed width of a terminal of unknown width. */
 #define WRAP_COLUMNS 80
 
 /* The ending of a noun behind a number: "1 JVM", "2 JVMs". */

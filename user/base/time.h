@@ -22,7 +22,7 @@ u64 time_boot_ns(void);
 /* CLOCK_THREAD_CPUTIME_ID: the CPU time of the calling thread, without its waits. */
 u64 time_worked_ns(void);
 
-/* The CPU time of a process, 0: this one. 0 if it has ended. */
+/* The CPU time of a process; PID 0: this process. Returns 0 if it has ended. */
 u64 time_process_ns(pid_t pid);
 
 /*

@@ -245,7 +245,7 @@ static void print_privilege(const struct privilege *p, bool is_held, const char 
 	print_row(columns, purpose);
 }
 
-/* Shows the wider capability if the process keeps that one instead. */
+/* Reports a capability, or the wider one that the process keeps in its place. */
 static void report_privilege(const struct privilege *p, void *ctx)
 {
 	const u64 own = capabilities_read();

@@ -28,7 +28,7 @@
 #include "proc/status.h"
 #include "sandbox/rights.h"
 
-#define MAIN_LEAST 24 /* characters of the main class that other columns make room for */
+#define MAIN_LEAST 24 /* characters of the main class for which other columns are dropped */
 
 /* The user's name on this host, else the number. */
 static void add_user(struct str *out, uid_t uid)

@@ -52,7 +52,10 @@ int late_symbols_start(struct late_symbols *l)
 	return 0;
 }
 
-/* Whether elfutils or we have fetched it before. A server's "no" is an empty file there. */
+/*
+ * Whether elfutils or sysflame has asked for the file before. A server's "no" is stored as an empty
+ * file.
+ */
 static bool is_cached(const struct late_symbols *l, const char *build_id)
 {
 	auto_free char *path = xasprintf("%s/%s/debuginfo", l->cache, build_id);

@@ -43,8 +43,9 @@ int late_symbols_start(struct late_symbols *l);
 void late_symbols_want(struct late_symbols *l, const char *build_id);
 
 /*
- * Names the functions of the profile: by files of the folders, then by those of servers, for which
- * it waits at most so long. Logs which files have no symbols, and why, unless it may not wait.
+ * Names the functions of the profile: by files in the folders, then by files from servers, for
+ * which it waits at most max_wait_ns. Logs which files have no symbols, and why, unless max_wait_ns
+ * is 0.
  */
 void late_symbols_give(struct late_symbols *l, struct profile *p, struct workers *workers,
 		       u64 max_wait_ns);

@@ -9,7 +9,7 @@
 /* Adds the contents of the file to a profile; "-" is standard input. */
 int profile_file_read(const char *path, struct profile *p);
 
-/* The same for a file that holds a comparison (export/read.h). */
+/* As profile_file_read, for a file that holds a comparison (export/read.h). */
 int profile_file_read_diff(const char *path, struct profile *p);
 
 /* Whether `path`, which may be NULL, is a folder; then logs it. */

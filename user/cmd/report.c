@@ -190,7 +190,10 @@ static frame_id level_frame(struct splitter *s, const struct weight *w)
 	return frames_intern(p->frames, FRAME_GROUP, *text ? text : "(none)", "");
 }
 
-/* Parents have smaller numbers: add the path from its first unknown node on. */
+/*
+ * The new node for `node` below the level. Parents must be added first: adds the path from its
+ * first unknown node on.
+ */
 static node_id node_below(struct splitter *s, frame_id level, node_id node)
 {
 	VEC(node_id) missing = { 0 };

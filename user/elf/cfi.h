@@ -93,9 +93,10 @@ struct cfi_rules {
 
 struct cfi_cie {
 	const struct cfi_section *section;
-	u64 off;          /* offset of its length field in the section, by which FDEs refer to it */
-	bool is_readable; /* if not, FDEs that refer to it are skipped */
-	bool is_runnable; /* if not, its FDEs are ROW_UNSUPPORTED */
+	/* offset offset of its length field in the section, by which FDEs refer to the CIE */
+	u64 off;
+	bool is_readable; /* if false, FDEs that refer to this CIE are skipped */
+	bool is_runnable; /* if false, rows of its FDEs are ROW_UNSUPPORTED */
 	bool has_augmentation, is_signal;
 	u8 encoding; /* of the pointers in its FDEs */
 	u64 code_align;

@@ -27,7 +27,7 @@ bool debugfile_is_trusted(int fd, uid_t owner)
 	       (st.st_uid == 0 || st.st_uid == geteuid() || st.st_uid == owner);
 }
 
-/* ".build-id/ab/cdef.debug": nothing that leads out of the folder by itself. */
+/* Whether the path has the form ".build-id/ab/cdef.debug", which cannot lead out of the folder. */
 static bool is_by_build_id(const char *path)
 {
 	static const char start[] = ".build-id/", end[] = ".debug";

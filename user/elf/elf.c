@@ -9,7 +9,9 @@
 
 #include "base/alloc.h"
 
-/* Far above the numbers that linkers write; a section table of that size takes 4 MB. */
+/*
+ * Limits, far above the numbers that linkers write. A section table of the largest size takes 4 MB.
+ */
 #define MAX_SEGMENTS 256
 #define MAX_SECTIONS 65536
 #define MAX_NAMES    (4u << 20)

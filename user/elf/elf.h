@@ -2,7 +2,7 @@
 /*
  * Reads ELF files (32 and 64 bits, little endian) that may be damaged or hostile. Every offset is
  * checked against the file, every size against a limit. Nothing is mapped: a file that shrinks
- * meanwhile gives an error instead of a SIGBUS. Layout: gABI chapters 4 and 5; <elf.h>.
+ * during a read gives an error instead of a SIGBUS. Layout: gABI chapters 4 and 5; <elf.h>.
  *
  * Errors: -ENOEXEC for a file that is not a supported ELF file, -EBADMSG for a damaged one, -EFBIG
  * for one that exceeds a limit.
@@ -76,7 +76,7 @@ int elf_section_read(const struct elf *e, const struct elf_section *s, size_t ma
 /* Reads exactly `len` bytes of the file at `off`; -EBADMSG if the file is shorter. */
 int elf_read_at(const struct elf *e, u64 off, void *buf, size_t len);
 
-/* The same at an address; -EBADMSG if the file does not hold the bytes in one PT_LOAD. */
+/* As elf_read, at an address; -EBADMSG if the file does not hold the bytes in one PT_LOAD. */
 int elf_read_vaddr(const struct elf *e, u64 vaddr, void *buf, size_t len);
 
 /* Reads the GNU build id; -ENOENT if the file has none. *len is at most ELF_BUILD_ID_MAX. */
@@ -89,6 +89,6 @@ int elf_build_id(const struct elf *e, u8 out[ELF_BUILD_ID_MAX], size_t *len);
  */
 int elf_bias(const struct elf *e, u64 map_start, u64 map_file_off, u64 *out);
 
-/* The same for program headers that were read before. */
+/* As elf_bias, for program headers that were read before. */
 int elf_bias_of(const struct elf_segment *segments, size_t nr, u64 map_start, u64 map_file_off,
 		u64 *out);

@@ -92,7 +92,7 @@ bool bounds_each(const struct elf *e, bounds_visit *visit, void *arg)
 	return is_complete;
 }
 
-/* Of symbols, and again of their names: a worker has room for both. */
+/* Limit of a table of symbols, and also of their names: a worker has memory for both. */
 #define TABLE_BYTES_MAX (112u << 20)
 
 int symbol_table_each(const struct elf *e, const char *table, symbol_fn visit, void *ctx)
@@ -152,7 +152,7 @@ int symbol_table_find_variable(const struct elf *e, const char *name, u64 *vaddr
 }
 
 struct function_search {
-	const struct elf *elf, *symbols; /* the same file, or `symbols` is its debug file */
+	const struct elf *elf, *symbols; /* `symbols` is the same file, or its debug file */
 	const char *const *names;
 	size_t nr_names, nr_found;
 	struct function *out; /* one for each name */

@@ -19,8 +19,8 @@ struct function {
 /*
  * Looks `nr` names up in .symtab, .dynsym and .gopclntab of the file at `fd`; out[i] belongs to
  * names[i]. "A::b" also finds the C++ method of that name, whatever its parameters. *near gets
- * names similar to the one that it wants; it may be NULL. Returns 0 even if it finds none; errors
- * are those of elf.h.
+ * names similar to near->wanted; `near` may be NULL. Returns 0 even if it finds none; errors are
+ * those of elf.h.
  */
 int functions_find(int fd, const char *const *names, size_t nr, struct function *out,
 		   struct near *near);
@@ -87,6 +87,6 @@ struct role_anchors {
 /* Receives a function. Size 0 means up to the next function. */
 typedef void role_visit(void *arg, u64 vaddr, u32 size, const char *name);
 
-/* Visits these functions. `starts`: the first addresses of all functions, ascending. */
+/* Visits the outermost functions. `starts`: the first addresses of all functions, ascending. */
 void roles_each(const struct elf *e, const struct role_anchors *anchors, const u64 *starts,
 		size_t nr_starts, role_visit *visit, void *arg);

@@ -73,7 +73,7 @@ static const struct version *version_of(const u8 *header)
 	return NULL;
 }
 
-/* Other linkers than Go's put the table into a section of other data. */
+/* Searches a section for the table: linkers other than Go's put it among other data. */
 static u64 search(const u8 *bytes, size_t len)
 {
 	for (size_t off = 0; len >= HEADER_SIZE && off <= len - HEADER_SIZE; off += HEADER_ALIGN)
@@ -223,9 +223,9 @@ u32 gopclntab_nr(const struct gopclntab *t)
 }
 
 /*
- * Go's runtime/asm_amd64.s, sys_linux_amd64.s and time_linux_amd64.s. Before Go 1.17 some of those
- * that switch have the fp of their caller, which is missing then. Those of cgo align sp for C. The
- * last four call the vdso.
+ * Go's runtime/asm_amd64.s, sys_linux_amd64.s and time_linux_amd64.s. Before Go 1.17 some functions
+ * that switch stacks have their caller's fp, so the caller is missing. The functions of cgo align
+ * sp for C. The last four call the vdso.
  */
 static enum go_frame frame_of(const char *name)
 {
@@ -347,7 +347,10 @@ static const u8 cie[] = {
 	3, 0, 1, 0x78, RETURN_ADDRESS, CFA_DEF_CFA, SP, ADDRESS, CFA_OFFSET | RETURN_ADDRESS, 1
 };
 
-/* The same for a signal's frame: "zS" and no data. CFA = *(sp + 160), rsp in the ucontext. */
+/*
+ * The CIE of a signal's frame: augmentation "zS" without data. CFA = *(sp + 160), the rsp in the
+ * ucontext.
+ */
 static const u8 signal_cie[] = {
 	3, 'z', 'S', 0, 1, 0x78, RETURN_ADDRESS, 0, CFA_DEF_CFA_EXPRESSION, 4, 0x77, 0xa0, 1, 0x06
 };
@@ -358,7 +361,10 @@ static const u8 signal_cie[] = {
 static const u8 with_frame[] = { CFA_OFFSET | FP, 2 };
 static const u8 without_frame[] = { CFA_RESTORE | FP };
 
-/* The rule of sp is what a CFA always means. Stated, it allows an sp below the present one. */
+/*
+ * The rule for sp states what the CFA means anyway. Stated as a rule, it allows the caller's sp to
+ * lie below the present one.
+ */
 static const u8 switched[] = { CFA_DEF_CFA, FP, 16, CFA_OFFSET | FP, 2, CFA_VAL_OFFSET, SP, 0 };
 static const u8 outermost[] = { CFA_UNDEFINED, RETURN_ADDRESS };
 
@@ -433,7 +439,10 @@ static bool add_frame_size(void *arg, u64 start, u64 end, s32 bytes)
 	return w->out->len <= CFI_SECTION_MAX;
 }
 
-/* Nothing calls it: it is looked up at the address before its start, as that of libc. */
+/*
+ * Adds the function that returns from a signal handler. No code calls it, so its row is looked up
+ * at the address before its start. The entry begins there, as in libc.
+ */
 static void add_signal_return(const struct go_function *f, struct str *out)
 {
 	size_t start = begin_entry(out, SIGNAL_CIE_AT, f->start - 1, f->end);
@@ -454,7 +463,7 @@ static void add_left_stack(const struct elf *e, const struct go_function *f, str
 	if (!load)
 		return;
 	u64 to = f->start + (u64)(load - code) + sizeof(load_of_sp);
-	if (to < w->at) /* not Go's gogo: there the frame's size is the last one by then */
+	if (to < w->at) /* this is not Go's gogo, whose frame size does not change after the load */
 		return;
 	str_add_char(w->out, CFA_ADVANCE_LOC4);
 	add_uint(w->out, to - w->at, 4);

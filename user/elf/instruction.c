@@ -32,7 +32,8 @@ static const struct elf_segment *find_segment(const struct elf *e, u64 file_off)
 
 struct instruction_search {
 	u64 vaddr;
-	u64 start; /* of the last function that begins at or before vaddr; 0 if none */
+	/* start of the last function that begins at or before vaddr; 0 if there is none */
+	u64 start;
 };
 
 static bool look_at(void *arg, u64 start)

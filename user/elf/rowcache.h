@@ -49,7 +49,9 @@ bool rowcache_is_worth(const struct cfi_input *input);
 void rowcache_identify(const u8 key[SIPHASH_KEY_LEN], const struct elf *e,
 		       const struct cfi_input *input, struct rowcache_id *out);
 
-/* Returns -ENOENT if the cache does not hold the rows, or cannot. The caller owns *out. */
+/*
+ * Returns -ENOENT if the cache does not hold the rows, or there is no cache. The caller owns *out.
+ */
 int rowcache_load(struct rowcache *cache, const struct rowcache_id *id, struct rows *out);
 
 /* A failure to store is not an error. */

@@ -175,7 +175,7 @@ int cfi_input_of_file(const struct elf *e, struct cfi_input *out)
 	if (err && err != -ENOENT)
 		return err;
 	find_entry(e, &input);
-	/* A supplement, therefore errors are ignored: most functions are in .eh_frame. */
+	/* Ignore errors of this section: it only adds to .eh_frame, which has most functions. */
 	add_go(e, &input);
 	add_section(e, ".debug_frame", &input);
 	if (!input.nr) {
@@ -266,7 +266,10 @@ static void add_row(void *ctx, struct unwind_row row)
 		vec_push(&t->rows, row);
 }
 
-/* By start; for the same start .eh_frame before .debug_frame, then the order of the file. */
+/*
+ * Sorts by start. For the same start, .eh_frame comes before .debug_frame; then the order of the
+ * file decides.
+ */
 static int compare_keys(const void *a, const void *b)
 {
 	u64 x = *(const u64 *)a, y = *(const u64 *)b;
@@ -338,7 +341,10 @@ static void add_functions(struct cfi *cfi, u32 entry, struct table *t)
 		u32 end = fde->end;
 		if (i + 1 < nr && cfi->fdes.at[order[i + 1]].start < end)
 			end = cfi->fdes.at[order[i + 1]].start;
-		/* The code before the first function has a row only if that row says something. */
+		/*
+		 * The code before the first function gets a row only if the row differs from "no
+		 * rule".
+		 */
 		if (i || t->musl_end ? fde->start >= covered : entry && entry < fde->start)
 			add_gap(t, i || t->musl_end ? covered : entry, fde->start, entry);
 		cfi_run(cfi, fde, end, add_row, t);
@@ -426,7 +432,10 @@ int rows_build_vdso(struct rows *out)
 	return rows_build_image((struct image_memory){ .read = read_own_memory }, addr, out);
 }
 
-/* arch/x86/kernel/uprobes.c: push rcx, r11, rax; mov, syscall; pop rax, r11, rcx; ret */
+/*
+ * The trampoline is (arch/x86/kernel/uprobes.c): push rcx, r11, rax; mov; syscall; pop rax, r11,
+ * rcx; ret.
+ */
 void rows_of_uprobes_trampoline(struct rows *out)
 {
 	static const struct unwind_row rows[] = {

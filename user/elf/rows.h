@@ -64,7 +64,7 @@ int rows_build(const struct elf *e, struct rows *out);
 /* The same for an image whose first byte is mapped at `load_addr`; needs no section headers. */
 int rows_build_image(struct image_memory memory, u64 load_addr, struct rows *out);
 
-/* The same for our own vdso, which all processes share; -ENOENT if there is none. */
+/* Compiles the rows of our own vdso, which all processes share; -ENOENT if there is none. */
 int rows_build_vdso(struct rows *out);
 
 /* The rows of the kernel's [uprobes-trampoline] (Linux 6.18), from its start. */
@@ -77,7 +77,7 @@ void rows_of_uprobes_trampoline(struct rows *out);
  */
 int rows_compile(const struct cfi_input *input, struct rows *out);
 
-/* Whether the rows, which somebody else made, are sorted and of known kinds. */
+/* Whether rows that another process made are sorted and of known kinds. */
 bool rows_are_valid(const struct unwind_row *rows, u32 nr);
 
 void rows_fini(struct rows *rows);

@@ -138,10 +138,11 @@ static void plt_each(const struct elf *e, plt_visit *visit, void *arg)
 	free(p.strings);
 }
 
-#define MAX_NAME     4096
-#define MAX_SOURCES  8
-#define CHUNK_NR     2048 /* symbols per read */
-#define MAX_USELESS  4 /* limit of a table, as a multiple of the room; the file may be one hole */
+#define MAX_NAME    4096
+#define MAX_SOURCES 8
+#define CHUNK_NR    2048 /* symbols per read */
+/* limit of a table, as a multiple of the room: a sparse file may claim any size */
+#define MAX_USELESS  4
 #define NAME_IN_POOL UINT8_MAX
 #define SOURCE_MADE  0 /* names that no symbol table has: of the PLT, and of Go's functions */
 #define NAMELESS     (1u << 31) /* the rest of range.name is the function's start, from the base */
@@ -160,7 +161,8 @@ struct symbols {
 	size_t pool_len;
 	u32 roles_start, roles_end; /* [start, end) of the pool: names found by role */
 	u32 guesses_end;            /* [roles_end, guesses_end): inferred names */
-	void *encoded;              /* what symbols_decode took over; `at` and `pool` lie in it */
+	/* buffer that symbols_decode took over; `at` and `pool` lie in it */
+	void *encoded;
 };
 
 enum symbol_class {
@@ -174,7 +176,7 @@ enum symbol_class {
 
 struct symbol_entry {
 	u64 addr;
-	u32 size; /* 0 if unknown; then `limit` bounds it */
+	u32 size; /* 0 0 if unknown: then the function ends at `limit` at the latest */
 	u32 limit;
 	u32 name; /* in the strings of `source`, or in the pool */
 	u16 name_len;
@@ -489,7 +491,7 @@ static void add_roles(struct builder *b)
 	roles_each(b->module, &anchors, b->starts.at, b->starts.nr, add_role, b);
 }
 
-/* By address; the best name comes last, so that flattening lets it win. */
+/* Sorts by address. The best name of an address comes last, so that it wins in flatten(). */
 static int compare(const void *va, const void *vb)
 {
 	const struct symbol_entry *a = va, *b = vb;
@@ -523,8 +525,9 @@ static void guess_name(struct builder *b, struct symbol_entry *e, const struct s
 }
 
 /*
- * Entries of one address, the best name last. Nameless ones have the bounds of the function. A name
- * without a size gets them; a smaller size leaves the rest of the function to an inferred name.
+ * Entries of one address, the best name last. An entry without a name has the bounds of the
+ * function. A name without a size gets these bounds. If a name's size is smaller, the rest of the
+ * function gets an inferred name.
  */
 static void settle_bounds(struct builder *b, struct symbol_entry *at, size_t nr)
 {

@@ -4,9 +4,9 @@
  * from .symtab, .dynsym and the PLT. The input is checked as in elf.h.
  *
  * Used symbols: STT_FUNC, and STT_NOTYPE labels of assembly where there is no function; only in
- * executable segments. A symbol with a size ends there. One without reaches to the next symbol, at
- * most to the end of its section. STT_GNU_IFUNC is skipped, because its address is the resolver's
- * and not the function's.
+ * executable segments. A symbol with a size covers that many bytes. A symbol without a size reaches
+ * to the next symbol, at most to the end of its section. STT_GNU_IFUNC is skipped, because its
+ * address is the resolver's and not the function's.
  *
  * If several symbols cover an address, the one that starts last wins. For the same start the order
  * is: functions before labels, exported ones (global or weak: libc's `read` is the weak name of

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merges what several files say about their recordings. */
+/* Merges several files: their stacks, and the facts about their recordings. */
 #include "export/merge.h"
 
 #include <errno.h>
@@ -214,7 +214,7 @@ int merge_timed(struct profile *p, struct profile *file, struct str *why)
 
 	if (err)
 		return err;
-	/* If the start of one is unknown, both are taken to begin together. */
+	/* If the start of one file is unknown, both files count as starting together. */
 	if (!p->start_wall_ns || !file->start_wall_ns)
 		start = p->start_wall_ns = file->start_wall_ns =
 			p->start_wall_ns ?: file->start_wall_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merges what several files say about their recordings. */
+/* Merges several files: their stacks, and the facts about their recordings. */
 #pragma once
 
 #include "base/str.h"

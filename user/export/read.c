@@ -93,7 +93,7 @@ static const char *compression_of(const u8 *head, size_t len)
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		if (starts_with(head, len, all[i].start))
 			return all[i].name;
-	/* Its level, and the digits of pi. Text may begin with "BZh". */
+	/* bzip2: "BZh", its level, and the digits of pi. Text may also begin with "BZh". */
 	return starts_with(head, len, "BZh") && len > 4 &&
 			       starts_with(head + 4, len - 4, "\x31\x41\x59\x26\x53\x59")
 		       ? "bzip2; decompress it first: bzip2 -dc FILE"
@@ -201,6 +201,6 @@ int profile_read_prepare(void)
 
 	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
 		return -EIO;
-	json_object_seed(seed | 1); /* 0 would have the library choose */
+	json_object_seed(seed | 1); /* with 0 the library would choose a seed itself */
 	return 0;
 }

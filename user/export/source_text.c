@@ -26,7 +26,7 @@ struct wanted {
 	u64 weight;
 };
 
-/* The line of a file that is looked for, and its text. */
+/* A line of a file to search for, and its text. */
 struct file_search {
 	u32 left; /* lines until it */
 	char *text;

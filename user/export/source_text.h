@@ -10,7 +10,7 @@
 struct source_texts {
 	size_t nr_found;   /* lines that got a text */
 	size_t nr_missing; /* lines whose file is not below the folders, or is shorter */
-	size_t nr_left;    /* lines beyond the bound; they weigh least */
+	size_t nr_left;    /* lines beyond the limit: those with the least weight */
 	size_t nr_refused; /* lines whose file has a path, or does not end like a source */
 };
 

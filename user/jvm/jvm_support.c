@@ -23,7 +23,7 @@
 
 struct flag {
 	const char *name, *mark;
-	bool matters; /* the value for which the mark is shown */
+	bool matters; /* the value of the flag for which the mark is shown */
 };
 
 static const struct flag flags[NR_SURVEY_FLAGS] = {
@@ -124,7 +124,7 @@ static enum readiness ask_handler(const struct process_root *t, struct str *why)
 		return r;
 	auto_close int fd = task_facts_open();
 	task_facts_read(fd, t->status.pid, &facts);
-	/* Recording has more rights than this command may have. */
+	/* This command may have fewer rights than a recording. */
 	if (facts.are_known)
 		r = readiness_of_handler(&facts, &code, why);
 	if (r == READY && !task_facts_allow(&facts, t->status.pid, true, why))
@@ -133,7 +133,7 @@ static enum readiness ask_handler(const struct process_root *t, struct str *why)
 	return r;
 }
 
-/* Whether it allows an attach by its listener. */
+/* Whether the JVM's seccomp filters allow an attach by its listener. */
 static enum readiness ask_filter(const struct process_root *t, struct str *why)
 {
 	struct process_facts facts;

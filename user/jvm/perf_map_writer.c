@@ -88,7 +88,7 @@ static char *ask_agent(const char *path, struct process_id id, struct text *out)
 		agents_poll(a);
 		usleep(1000);
 	}
-	/* The replay of a large program does not fit in its ring. */
+	/* Keep reading: the replay of a large program does not fit into the ring. */
 	u64 end = time_mono_ns() + READ_MAX_NS;
 	do {
 		agents_poll(a);
@@ -132,7 +132,7 @@ struct outcome {
 struct folder {
 	int fd;
 	pid_t pid;   /* in that folder's pid namespace */
-	uid_t owner; /* besides us, the user whose file may be replaced */
+	uid_t owner; /* user whose file may be replaced, besides our own */
 };
 
 /* Whether the file `name` may be replaced: 0. -EEXIST: it may not. -ENOENT: there is no file. */

@@ -165,7 +165,7 @@ static void finish(struct http_client *c, struct open_request *o, struct http_an
 			a->found = (struct http_finding){ .fault = HTTP_BROKEN,
 							  .why = "its answer could not be kept" };
 	}
-	/* Whoever took the process over may have written anything. */
+	/* Clean the text: the process may have been taken over and have written anything. */
 	utf8_clean(&clean, a->found.why, HTTP_WHY_MAX - 1);
 	copy_text(a->found.why, sizeof(a->found.why), clean.at ?: "");
 	if (a->found.fault > HTTP_BROKEN || a->found.status > 999)
@@ -205,7 +205,7 @@ static void take_event(struct http_client *c, struct http_event *e)
 		return;
 	}
 	c->is_ready = true;
-	/* Not those that a callback adds now. */
+	/* Take only requests that were sent before: a callback may add new ones. */
 	while ((o = find_sent(c, 0)))
 		lose(c, o);
 }

@@ -45,8 +45,10 @@ struct http_server {
 	char *basic;                     /* "user:password" */
 	char *ca;     /* certificates (PEM) that the server is checked by; NULL: the system's */
 	char *socket; /* path of the unix socket where the server listens; NULL: that of the URL */
-	bool uses_proxy;     /* that of the environment, which gets the credentials of plain http */
-	u32 redirects;       /* that are followed; 0: a redirect is an answer like any other */
+	/* uses the proxy named by the environment, which sees the credentials of plain http */
+	bool uses_proxy;
+	/* redirects that are followed; 0: a redirect is an answer like any other */
+	u32 redirects;
 	u32 connect_s;       /* time limit; 0: 10 s */
 	u32 quiet_s;         /* a transfer below 1 KiB/s for so long has failed; 0: no limit */
 	http_judge_fn judge; /* NULL: none */
@@ -65,7 +67,7 @@ struct http_client_options {
 	const char *name;                  /* of the process; the kernel shows 15 bytes of it */
 	const struct http_server *servers; /* the caller may wipe them after the start */
 	u32 nr_servers;
-	u64 max_bytes; /* of any answer: the process can write no larger file */
+	u64 max_bytes; /* most bytes of any answer: the process can write no larger file */
 	u32 max_open;  /* requests at a time; others wait in their order */
 };
 
@@ -77,7 +79,8 @@ struct http_request {
 	int answer_fd;    /* a file that gets the answer; 0: the client keeps it in memory */
 	u64 max_bytes;
 	u32 timeout_s; /* for the request with its answer */
-	bool cuts;     /* an answer that is longer than `max_bytes` is cut, and no failure */
+	/* an answer longer than `max_bytes` is cut and does not count as a failure */
+	bool cuts;
 };
 
 struct http_answer {
@@ -92,12 +95,13 @@ typedef void (*http_answer_fn)(void *ctx, const struct http_answer *a);
 struct http_client;
 
 /*
- * Starts the process. Call it before the rights to do so are gone. The process is started again
- * after a crash. -ENOTSUP: this build is static, without libcurl. Negative errno.
+ * Starts the process that sends. Call it while this process still has the right to fork. The
+ * process is started again after a crash. -ENOTSUP: this build is static, without libcurl. Negative
+ * errno.
  */
 int http_client_start(const struct http_client_options *o, struct http_client **out);
 
-/* Requests that are open are not answered. Accepts NULL. */
+/* Ends the process. Open requests get no answer. Accepts NULL. */
 void http_client_free(struct http_client *c);
 
 /* Readable when http_client_step has something to do. */
@@ -118,7 +122,9 @@ int http_client_step(struct http_client *c);
 
 /* Between the two processes. */
 
-/* With the descriptors of the answer and, if `has_file`, of the body. */
+/*
+ * A request as a packet, sent with the descriptors of the answer and, if `has_file`, of the body.
+ */
 struct http_order {
 	u32 number, server, timeout_s;
 	bool is_post, has_file, cuts;

@@ -81,7 +81,10 @@ static size_t read_body(char *to, size_t size, size_t nr, void *ctx)
 	return (size_t)got;
 }
 
-/* libcurl begins again on a connection that the server had closed. */
+/*
+ * libcurl calls this to send the body again, on a new connection, if the server had closed the
+ * first one.
+ */
 static int seek_body(void *ctx, curl_off_t at, int origin)
 {
 	struct transfer *t = ctx;

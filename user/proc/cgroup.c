@@ -34,7 +34,7 @@ static size_t id_length(const char *at, size_t nr_hex)
 	return nr_decimal && ends && len <= CONTAINER_ID_LEN ? len : 0;
 }
 
-/* Whether the text between `text` and `at` ends in `what`. */
+/* Whether the text that begins at `text` and ends at `at` ends in `what`. */
 static bool is_behind(const char *what, const char *text, const char *at)
 {
 	size_t len = strlen(what);
@@ -273,7 +273,7 @@ char *cgroup_folder(const struct cgroup_mounts *m, const char *text, const char 
 	auto_free char *path = mount ? path_in(text, controller) : NULL;
 	size_t len = mount && mount->root[1] ? strlen(mount->root) : 0;
 
-	/* The path of a group beside or above our own namespace's begins with "/..". */
+	/* A group outside of our own cgroup namespace has a path that begins with "/..". */
 	if (!path || *path != '/' || strstr(path, "/..") ||
 	    (len && (strncmp(path, mount->root, len) || (path[len] && path[len] != '/'))))
 		return NULL;

@@ -105,5 +105,5 @@ struct memory_room {
  */
 bool memory_room_read(pid_t pid, struct memory_room *out);
 
-/* The same for a group's folder in the hierarchy that is mounted at `top`. */
+/* As memory_room_read, for a group's folder in the hierarchy that is mounted at `top`. */
 bool memory_room_of(const char *folder, const char *top, struct memory_room *out);

@@ -294,8 +294,9 @@ static int names_of_socket(struct container *c, const char *root,
 #define UNANSWERED_MOST 3
 
 /*
- * Limits the time spent on requests to this share. At once it is at most the credit plus one
- * request. Whoever may create control groups can create thousands that look like containers.
+ * Limits the time spent on requests to this share. At one time requests take at most the credit
+ * plus one request. Whoever may create control groups can create thousands that look like
+ * containers.
  */
 #define ASK_SHARE       10
 #define ASK_CREDIT_NS   (200 * (s64)NS_PER_MS)
@@ -306,7 +307,7 @@ struct container_entry {
 	u64 asked_ns;
 	u64 rests_until_ns; /* set after a runtime did not answer */
 	bool is_kept;       /* in the next sweep */
-	u64 told_ns;        /* when all runtimes had answered or refused; 0: not yet */
+	u64 told_ns;        /* when all runtimes had answered or refused; 0: some have not yet */
 	UT_hash_handle hh;
 };
 
@@ -314,7 +315,7 @@ struct containers {
 	struct container_entry *by_id;
 	char *root;
 	struct runtime_config config;
-	s64 credit_ns; /* the time left for requests, as of credited_ns */
+	s64 credit_ns; /* time left for requests at credited_ns */
 	u64 credited_ns;
 	u64 rests_until_ns[NR_RUNTIME_SOCKETS];
 	u32 nr_unanswered[NR_RUNTIME_SOCKETS]; /* in a row, per runtime */
@@ -413,9 +414,9 @@ static bool ask_socket(struct containers *all, struct container_entry *e, enum r
 	case -EPERM:
 	case -EACCES:
 		all->refused_err = err;
-		return true; /* to ask again does not help */
+		return true; /* asking again would not help */
 	case -EAGAIN:        /* silent */
-	case -EBUSY:         /* the opener cannot be started, or ended */
+	case -EBUSY:         /* the opener could not be started, or has ended */
 	case -EPIPE:
 	case -EPROTO:
 		return false;
@@ -478,7 +479,9 @@ static void ask(struct containers *all, struct container_entry *e)
 			ways[i](&e->c, all->root, &all->config);
 	if (ask_sockets(all, e) && !e->told_ns)
 		e->told_ns = time_mono_ns();
-	/* Last: a container that has its names is not asked about again. */
+	/*
+	 * This check comes last, because a container whose names are known is not looked up again.
+	 */
 	e->c.is_denied |= is_listed(all, &e->c);
 }
 

@@ -100,7 +100,7 @@ size_t path_bytes(const char *path)
 #define QUICK_NS       (50 * NS_PER_MS) /* a list that is read in this time is not slow */
 #define LOOK_NS        (10 * NS_PER_MS) /* between measurements of a slow one */
 
-#define COPY_SPARE 8 /* places in a copy, which is made to be changed */
+#define COPY_SPARE 8 /* spare places in a copy of a list, which is made in order to change it */
 
 static u64 new_origin(void)
 {
@@ -125,7 +125,7 @@ static void unescape(char *path)
 	*to = '\0';
 }
 
-/* Moves *end before the mark of a file that no path leads to; whether there was one. */
+/* Moves *end before the mark " (deleted)" at the end of a path. Returns whether there was one. */
 static bool cut_deleted(const char *text, const char **end)
 {
 	static const char suffix[] = " (deleted)";
@@ -221,13 +221,13 @@ static void append(struct mappings *all, struct mapping *m)
 	vec_push(all, *m);
 }
 
-/* Of one mapping behind another one, NULL for the first. */
+/* The bytes of a mapping's path if the mapping follows `before`, NULL for the first one. */
 static size_t path_bytes_after(const struct mapping *before, const struct mapping *m)
 {
 	return before && before->path == m->path ? 0 : path_bytes(m->path);
 }
 
-/* Of the mappings [from, to), as far as the list has them. */
+/* The bytes of the paths of mappings [from, to), as far as the list has them. */
 static size_t paths_bytes(const struct mappings *all, size_t from, size_t to)
 {
 	size_t bytes = 0;
@@ -242,15 +242,17 @@ size_t mappings_bytes(const struct mappings *all)
 	return all->cap * sizeof(all->at[0]) + paths_bytes(all, 0, all->nr);
 }
 
-/* How long reading waits for the process, from the moment on that it is slow. */
+/* Measures how long a read of mappings is blocked by the process, once the read has become slow. */
 struct wait {
-	u64 next_ns; /* of the next look */
+	u64 next_ns; /* when to look next */
 	bool is_slow;
 	u64 slow_ns, worked_ns, waited_ns; /* when it became slow, and the thread's times then */
 	u64 blocked_ns;
 };
 
-/* Neither with a CPU nor in line for one. */
+/*
+ * Adds the time in which this thread had no CPU and did not wait for one: the process blocked it.
+ */
 static void measure_wait(struct wait *w)
 {
 	u64 now_ns = time_mono_ns();
@@ -370,7 +372,7 @@ const struct mapping *mappings_next(const struct mappings *all, u64 addr)
 	return i < all->nr ? &all->at[i] : NULL;
 }
 
-/* A mapping of a list once more. */
+/* Copies a mapping of a list, with its path. */
 static struct mapping copy_of(const struct mapping *m)
 {
 	struct mapping copy = *m;
@@ -394,7 +396,8 @@ s64 mappings_insert(struct mappings *all, const struct mapping *m)
 		pieces[nr] = copy_of(&all->at[from]);
 		pieces[nr++].end = m->start;
 	}
-	const char *path_end = m->path + strlen(m->path); /* perf's records have the mark in it */
+	/* perf's records have the mark " (deleted)" in the path */
+	const char *path_end = m->path + strlen(m->path);
 	pieces[nr] = *m;
 	pieces[nr].origin = m->origin ?: new_origin();
 	pieces[nr].deleted |= cut_deleted(m->path, &path_end);

@@ -23,8 +23,11 @@ struct mapping {
 	u64 file_off;   /* offset of `start` in the file */
 	u64 inode;      /* 0 for anonymous memory */
 	u32 dev_major, dev_minor;
-	u64 origin; /* in a list: the mmap call that made it. Forks have their parent's: the kernel
-		       copies the mapping, so that it is of the same file. Otherwise 0. */
+	/*
+	 * in a list: the mmap call that made it. A fork has its parent's number, because the kernel
+	 * copies the mapping. Otherwise 0.
+	 */
+	u64 origin;
 	bool readable, writable, executable;
 	bool deleted;     /* the path no longer leads to this file */
 	bool is_copy;     /* anonymous memory with the file's text: capture/unwind/moved_text.h */
@@ -45,8 +48,8 @@ struct mappings {
 int mappings_read(pid_t pid, bool executable_only, struct mappings *out);
 
 /*
- * The limit for mappings_bytes and for the time that reading waits for the process. It locks its
- * list while it maps or ends, and holds the lock as long as it has no CPU.
+ * The limit for mappings_bytes and for the time that reading waits for the process. A process locks
+ * its list while it maps memory or ends, and keeps the lock while it waits for a CPU.
  */
 struct mappings_limits {
 	size_t bytes_max;
@@ -110,7 +113,7 @@ size_t mapping_budget_room(const struct mapping_budget *b, uid_t uid);
 /* Takes over the list. NULL if there is no room; the list is then freed. */
 struct mapping_block *mapping_block_new(struct mapping_budget *b, uid_t uid, struct mappings *all);
 
-/* The same list for one more process. NULL stays NULL. */
+/* Shares the list with one more process. NULL stays NULL. */
 struct mapping_block *mapping_block_share(struct mapping_block *block);
 
 /* Gives up one process's part. Ignores NULL. */

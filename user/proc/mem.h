@@ -13,12 +13,16 @@
 struct mem;
 
 /*
- * From now on another process reads, because some pages never arrive. Call it early: that process
- * inherits the memory and the mappings of this one. A helper still reads in this process.
+ * From now on another process makes the reads, because some pages never arrive. Call it early: that
+ * process inherits the memory and the mappings of this one. A helper (mem_set_helper) still reads
+ * in this process.
  */
 int mem_read_apart(void);
 
-/* That process has ended: no reading process can be replaced. False before mem_read_apart. */
+/*
+ * Whether the process that forks reading processes has ended: then none can be replaced. False
+ * before mem_read_apart.
+ */
 bool mem_reader_has_ended(void);
 
 /* Bytes that replace a process's memory in tests and fuzzers. */
@@ -91,7 +95,7 @@ struct mem_counts mem_counts(const struct mem *m);
 /* Reads that were given up, because the memory did not arrive in time. */
 struct mem_left_out {
 	u64 nr;
-	struct process_id last; /* the process of the last one */
+	struct process_id last; /* the process of the last read that was given up */
 	uid_t user;             /* its user */
 	pid_t reader;           /* the process that still waits for that memory */
 };

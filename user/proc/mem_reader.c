@@ -47,7 +47,7 @@ enum reader_state {
 	ASKED,
 	DONE,
 	LEFT,     /* abandoned, with its call */
-	RETURNED, /* from a call that was abandoned */
+	RETURNED, /* the reader has returned from a call that was abandoned */
 };
 
 struct reader {
@@ -162,7 +162,7 @@ static void keep_only(int sock)
 /*
  * A call is short, and the recorder waits for it. Among many busy programs each call would
  * otherwise wait for a CPU: beside six loops on two CPUs a recording began 320 ms after its start,
- * not 272 ms. Readers inherit it.
+ * not 272 ms. Readers inherit the priority.
  */
 static void take_precedence(void)
 {
@@ -338,7 +338,7 @@ enum activity {
 	IS_GONE,
 };
 
-/* A PID that belongs to a program of another name was reused. */
+/* Finds out what the reader does. If the PID has another name by now, it was reused. */
 static enum activity activity_of(const struct reader *r)
 {
 	char path[64], text[512];

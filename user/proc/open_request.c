@@ -153,9 +153,9 @@ static void forgive(u64 key)
 }
 
 /*
- * How long to wait for a file; 0: not at all. Each user has a deadline of 0.5 s for the first file,
- * and a user may have many ids. Half of the budget is for these. Then files that open at once still
- * open, so that no user takes the budget of the others.
+ * How long to wait for a file; 0: not at all. Each user id has 0.5 s for its first slow file, and
+ * one person may have many ids, so only half of the budget is for these. When that half is used up,
+ * files that open at once still open: no user can take the budget of the others.
  */
 static u64 patience_ns(void)
 {
@@ -166,7 +166,7 @@ static u64 patience_ns(void)
 	return requests.waited_ns < budget / 2 ? OPEN_MAX_MS * NS_PER_MS : QUICK_NS;
 }
 
-/* Waits for the answer, also if signals arrive. */
+/* Waits for the answer, and continues to wait if a signal arrives. */
 static int poll_answer(u64 end_ns)
 {
 	for (u64 now = time_mono_ns(); now < end_ns; now = time_mono_ns()) {
@@ -228,7 +228,7 @@ static int ask(const struct open_order *order, size_t len, int root)
 
 	memcpy(m.text, order, len);
 	int err = message_send(requests.sock, &m, &root, root >= 0) ?: receive(order);
-	/* The kernel's error if it ended before it had read the order. */
+	/* The kernel reports ECONNRESET if the opener ended before it had read the order. */
 	return err == -ECONNRESET ? -EPIPE : err;
 }
 
@@ -262,7 +262,9 @@ static int carry_out(const struct open_order *order, size_t len, int root)
 	if (was_killed)
 		fd = ask(order, len, root);
 	if (was_killed && (fd == -ETIMEDOUT || fd == -EPIPE || fd == -EPROTO)) {
-		/* A late answer would be taken for that of the next order. */
+		/*
+		 * End the opener: its late answer would be taken for the answer to the next order.
+		 */
 		end_opener();
 		start_opener();
 	}

@@ -22,10 +22,12 @@
 #include "proc/target_file.h"
 #include "sandbox/rights.h"
 
-#define CONTAINER_HOLDS_NS (2 * NS_PER_SEC) /* after that the process may have been moved */
-#define LEFT_OUT_HOLDS_NS  (5 * NS_PER_SEC) /* to find no room takes as long as to find some */
-#define FORKS_MAX          8    /* forks of forks of a JVM, none of which executed a program */
-#define MAPPINGS_UNREAD    4096 /* mappings added since the last read, besides as many as it had */
+/* how long a lookup counts: later the process may have been moved */
+#define CONTAINER_HOLDS_NS (2 * NS_PER_SEC)
+/* pause after there was no room: each try takes as long as a successful one */
+#define LEFT_OUT_HOLDS_NS (5 * NS_PER_SEC)
+#define FORKS_MAX         8    /* forks of forks of a JVM, none of which executed a program */
+#define MAPPINGS_UNREAD   4096 /* mappings added since the last read, besides as many as it had */
 
 struct processes {
 	struct dict by_pid; /* pid -> struct process *, the newest of that PID */
@@ -39,7 +41,7 @@ struct processes *processes_new(void)
 	return xcalloc(1, sizeof(struct processes));
 }
 
-/* `block` is already that of the process. */
+/* Updates the view of the list after p->block has changed. */
 static void show_block(struct process *p)
 {
 	p->mappings = p->block ? p->block->all : (struct mappings){ 0 };
@@ -168,7 +170,7 @@ static void leave_out(struct process *p)
 	p->left_out_ns = time_mono_ns();
 }
 
-/* The room for a new list in place of the process's own. */
+/* The bytes that a new list may take if it replaces the process's own list. */
 static size_t room_of(const struct process *p)
 {
 	size_t own = p->block && p->block->nr_processes == 1 && p->block->uid == p->uid
@@ -178,7 +180,7 @@ static size_t room_of(const struct process *p)
 	return mapping_budget_room(&p->all->budget, p->uid) + own;
 }
 
-/* Memory found to be a copy of a file's text stays one. */
+/* Carries the mark is_copy over from the old list to the new one. */
 static void keep_copies(const struct mappings *old, struct mappings *fresh)
 {
 	vec_each(m, old) {
@@ -188,7 +190,10 @@ static void keep_copies(const struct mappings *old, struct mappings *fresh)
 	}
 }
 
-/* Keeps the known mappings of a process that ended, or for whose present ones is no room. */
+/*
+ * Reads the mappings. Keeps the known ones if the process has ended, or if there is no room for the
+ * present ones.
+ */
 static void read_mappings(struct process *p)
 {
 	struct mappings fresh = { 0 };

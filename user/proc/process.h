@@ -23,12 +23,13 @@ struct process_names {
 	char *main_class;    /* of a JVM: a class or jar */
 	char *own_service;   /* in its environment */
 	char *main;          /* main_class, else the program's name */
-	char *service, *jvm; /* made of these; `jvm` is for people */
+	char *service, *jvm; /* made of the names above; `jvm` is for people */
 	char *container;     /* the container's name that they were made with, not clean */
 	bool is_kernel;      /* a thread of the kernel */
-	u32 facts;           /* what the last read could use, as bits; 0: nothing was read */
-	u64 again_ns;        /* CLOCK_MONOTONIC, when a failed read is repeated; 0: never */
-	u64 pause_ns;        /* until then */
+	/* bits of the facts that the last read could use; 0: nothing was read */
+	u32 facts;
+	u64 again_ns; /* CLOCK_MONOTONIC, when a failed read is repeated; 0: never */
+	u64 pause_ns; /* until then */
 };
 
 struct process {
@@ -45,7 +46,7 @@ struct process {
 	bool mappings_stale;         /* events were lost or too many: read them again before use */
 	u64 left_out_ns; /* CLOCK_MONOTONIC, when there was no room for all of them; 0: never */
 	const struct container
-		*container; /* as of container_ns; NULL if in none; children inherit it */
+		*container; /* container at container_ns; NULL if in none; children inherit it */
 	u64 container_ns;   /* CLOCK_MONOTONIC of the last lookup; 0: none yet */
 	bool is_jvm;        /* it maps a libjvm.so */
 	/*
@@ -54,7 +55,7 @@ struct process {
 	 */
 	struct process_id jvm;
 	struct process_names names; /* of the program that it executes */
-	bool has_samples;           /* of that program, in a profile */
+	bool has_samples;           /* the present program has samples in a profile */
 	bool has_side_exec;         /* process_exec was called for the exec that is reported next */
 	bool keeps_comm;            /* process_keep_name was called for this comm */
 	struct process *older;      /* an earlier process of the same PID */
@@ -97,7 +98,7 @@ struct processes_left_out {
 };
 const struct processes_left_out *processes_left_out(const struct processes *all);
 
-/* Whether it is a JVM itself and not a fork of one. */
+/* Whether the process is a JVM itself and not a fork of one. */
 static inline bool process_is_whole_jvm(const struct process *p)
 {
 	return p->is_jvm && p->jvm.pid == p->id.pid && p->jvm.start_ns == p->id.start_ns;

@@ -281,7 +281,7 @@ static int receive_all(int fd, u64 until_ns, struct str *out)
 	return 0;
 }
 
-/* HTTP/1.0: the answer is one piece and ends with the connection. */
+/* Sends a request in HTTP/1.0, so that the answer is one piece and ends with the connection. */
 static int exchange(int fd, const struct runtime *runtime, const char *id, u64 until_ns,
 		    struct str *text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which process is meant, as a PID alone names another process once it is used again; and what
- * /proc/PID/status and /proc/PID/stat say of it.
+ * The identity of a process, PID and start time, because a PID alone may be reused; and the facts
+ * in /proc/PID/status and /proc/PID/stat.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ static inline bool process_id_same(struct process_id a, struct process_id b)
 	return a.pid == b.pid && a.start_ns / PROC_TICK_NS == b.start_ns / PROC_TICK_NS;
 }
 
-/* Equal for ids that are the same. */
+/* A hash of the id: equal for ids that are the same. */
 static inline u64 process_id_hash(struct process_id id)
 {
 	return hash_u64((u64)id.pid ^ hash_u64(id.start_ns / PROC_TICK_NS));
@@ -31,7 +31,7 @@ static inline u64 process_id_hash(struct process_id id)
 
 struct proc_status {
 	pid_t pid;
-	pid_t tgid;   /* id of its process; differs from pid if pid is a thread's */
+	pid_t tgid;   /* PID of its process; differs from `pid` if that is a thread's id */
 	pid_t nspid;  /* in the innermost pid namespace of the process */
 	int nr_nspid; /* number of pid namespaces that see it; > 1: it is in a nested one */
 	pid_t parent_pid;

@@ -90,7 +90,7 @@ struct ids {
 
 static pid_t tied_to; /* 0: to no process */
 
-/* The kernel clears the parent-death signal at each change of ids. */
+/* Sets the parent-death signal again: the kernel clears it at each change of ids. */
 static void tie(void)
 {
 	if (tied_to && (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != tied_to))
@@ -103,7 +103,7 @@ void target_file_tie(pid_t parent)
 	tie();
 }
 
-/* Without the right to change them, our ids stay. */
+/* Takes the ids for this thread. Without the right to change ids, ours stay. */
 static void take_ids(uid_t uid, gid_t gid, struct ids *own)
 {
 	*own = (struct ids){ .uid = (uid_t)setfsuid((uid_t)-1), .gid = (gid_t)setfsgid((gid_t)-1) };
@@ -136,7 +136,7 @@ static void restore_ids(struct ids *own)
 	free(take(own->groups));
 }
 
-/* By the file's mode: capabilities do not count, and neither do our ids. */
+/* Whether the file's mode lets that user read. Neither capabilities nor our own ids count. */
 static bool admits(const struct stat *st, uid_t uid, gid_t gid)
 {
 	return !uid || st->st_mode & (st->st_uid == uid   ? S_IRUSR
@@ -226,7 +226,7 @@ static int open_range(pid_t pid, u64 start, u64 end)
 	return tid ? open_map_file(tid, start, end) : fd;
 }
 
-/* Before Linux 6.3 there is no such flag; from then on a node may demand it. */
+/* Linux 6.3 has added MFD_NOEXEC_SEAL, and a node may demand it; older kernels refuse it. */
 static int make_memfd(void)
 {
 	int fd = memfd_create("sysflame", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
@@ -246,7 +246,10 @@ static bool is_on_memfd_device(const struct stat *st)
 	return own >= 0 && fstat(own, &own_st) == 0 && st->st_dev == own_st.st_dev;
 }
 
-/* The name of the file that our descriptor refers to, however the process's table changes. */
+/*
+ * Whether our descriptor refers to a memfd of that name. Our own descriptor is read, because the
+ * process may change its table at any time.
+ */
 static bool is_named(int fd, const char *name)
 {
 	char path[32], link[256];
@@ -350,7 +353,10 @@ static int open_by_current_range(pid_t pid, const struct mapping *m)
 	return fd;
 }
 
-/* Paths in /proc/PID/maps are free of symbolic links. A link there now is an attempt to mislead. */
+/*
+ * Opens a mapped file by its path. Paths in /proc/PID/maps have no symbolic links, so a link found
+ * now is an attempt to mislead.
+ */
 static int open_by_path(int err, struct target_root *root, const struct mapping *m)
 {
 	if (err)

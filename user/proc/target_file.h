@@ -43,7 +43,7 @@ int target_file_open(const struct target_root *root, const char *path);
  */
 void target_file_tie(pid_t parent);
 
-/* The inode at such a path, without opening it; 0 if there is none. */
+/* The inode at a path below the root, without opening the file; 0 if there is none. */
 u64 target_file_inode(const struct target_root *root, const char *path);
 
 /*
@@ -79,7 +79,7 @@ int mapped_file_open(pid_t pid, const struct mapping *m);
 /* Opens debug files for a module: the worker that reads it asks by worker_open. */
 struct debug_opener;
 
-/* Freed with free(). `root` is DEBUG_ROOT of elf/debugfile.h. */
+/* The caller frees the result with free(). `root` is DEBUG_ROOT of elf/debugfile.h. */
 struct debug_opener *debug_opener_new(const char *root, pid_t pid, uid_t owner);
 
 /* A worker_open_fn. */

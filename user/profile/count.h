@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the number of samples behind the weights of a profile. It decides whether a difference is
- * chance.
+ * Finds the number of samples behind the weights of a profile. That number decides whether a
+ * difference is chance.
  */
 #pragma once
 
@@ -16,8 +16,8 @@
 bool count_find(const struct profile *p, u32 type, u32 *out);
 
 /*
- * The number of samples that a weight of the type stands for. 0 if another type numbers the same
- * samples, or none does. CPU time has samples by `rate_hz`.
+ * The number of samples that a weight of the type stands for. 0 if another type counts the same
+ * samples, or if no number is known. CPU time has samples by `rate_hz`.
  */
 u64 count_of(const struct profile *p, u32 type, u64 value, double rate_hz);
 

@@ -425,7 +425,7 @@ static double sigmas_of_counts(struct sampled before, struct sampled after)
 	return change != 0 ? fabs(change) / sqrt(variance(after) + variance(before)) : 0;
 }
 
-#define SAME_SHARE 1e-9 /* rounding, which must not decide between a part and the rest */
+#define SAME_SHARE 1e-9 /* tolerance for rounding: shares closer than that count as equal */
 
 /* Twice a term of the logarithm of a likelihood. */
 static double deviance(double seen, double due)

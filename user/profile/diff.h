@@ -56,7 +56,9 @@ char *diff_type_name(const struct profile *p, u32 type);
  */
 struct diff_types diff_find_types(struct profile *p, const struct value_type *t, bool are_counts);
 
-/* Whether text, and at first the page, compare absolute weights instead of shares. */
+/*
+ * Whether text compares absolute weights instead of shares; the page begins with the same choice.
+ */
 bool diff_is_by_counts(const struct profile *p);
 void diff_by_counts(struct profile *p);
 

@@ -167,7 +167,7 @@ static int by_self(const void *a, const void *b, void *frames)
 {
 	const struct hot_method *x = a, *y = b;
 
-	/* Whoever prints the list ends it at the first method without a weight of its own. */
+	/* Methods without a self weight come last: a printed list ends at the first of them. */
 	if (!x->self != !y->self)
 		return x->self ? -1 : 1;
 	if (x->is_last != y->is_last)

@@ -9,8 +9,8 @@
  * and thread have two more dimensions, `process` and `thread`, with their numbers. Time is the
  * number of a slot of profile.slot_ns since the start. Tags are labels of other tools that have no
  * field here (export/interchange/tags.h). A JVM has a name for people
- * (jvm/process/process_names.h). A stack that lacks frames has the keys of notes that say so,
- * separated by blanks (profile/selection.h).
+ * (jvm/process/process_names.h). The label `stack` of a stack that lacks frames has the keys of the
+ * notes that count it, separated by blanks (profile/selection.h).
  */
 #define LABELS(X)                                                     \
 	X(comm, COMM, "comm", "process.executable.name")              \

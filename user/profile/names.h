@@ -14,8 +14,8 @@ enum name_style {
 void profile_name_frames(struct profile *p, enum name_style style);
 
 /*
- * The frames of one table under the names that they get in another. It remembers each frame: many
- * profiles that share the first table are named for the price of one. That table may grow.
+ * The frames of one table under the names that they get in another. The names are kept: of many
+ * profiles that share the first table, each frame is named only once. The first table may grow.
  */
 struct naming;
 

@@ -45,7 +45,8 @@ struct profile_index {
 	struct dict labels;      /* hash of the labels -> id + 1; equal hashes probe on */
 	VEC(char *) texts;       /* texts of the labels, each once */
 	struct dict text_of;     /* hash of a text -> index + 1; equal hashes probe on */
-	u32 recent[64];          /* by thread: its newest labels; 0 or outdated ones do no harm */
+	/* by thread: the id of its newest labels; 0 or an outdated id does no harm */
+	u32 recent[64];
 };
 
 /* Whether the table must grow before the next element. */

@@ -58,7 +58,8 @@ struct profile {
 	VEC(struct weight) weights; /* at most one per (node, labels, type) */
 	VEC(struct note) notes;
 	u64 start_wall_ns, duration_ns; /* start and length of the recording; 0 if unknown */
-	u64 covered_ns;                 /* of slices: the time that they cover; 0 if unknown */
+	/* of a profile from slices: the time that the slices cover; 0 if unknown */
+	u64 covered_ns;
 	u64 slot_ns;         /* width of a time slot; 0 if the profile does not keep time */
 	double rate_hz;      /* samples per second and CPU; 0 if not sampled by time */
 	char *host, *target; /* never NULL, may be "" */
@@ -66,7 +67,7 @@ struct profile {
 	char *title;       /* for people; never NULL; "" to make one from the other fields */
 	char *view;        /* initial view of the page, as after the # of its address; never NULL */
 	size_t nodes_max; /* profile_child adds no more nodes; a reader's bound on a foreign file */
-	bool is_full;     /* a node was left out for it */
+	bool is_full;     /* a node was left out because of nodes_max */
 	struct profile_index *index;
 };
 

@@ -75,7 +75,7 @@ static void add(struct profile *p, const char *key, const char *text, u64 nr)
 	profile_note(p, key, text, nr > INT64_MAX - before ? INT64_MAX : before + nr);
 }
 
-/* The number of the selection; false if it is unknown. */
+/* Finds the note's number for the selected samples; false if it is unknown. */
 static bool find_own(const struct selection *s, const char *key, u64 *nr)
 {
 	*nr = !strcmp(key, "samples")        ? s->nr
@@ -93,7 +93,9 @@ static bool find_own(const struct selection *s, const char *key, u64 *nr)
 	return false;
 }
 
-/* Of the fleet, the file or its sources, as opposed to the node's samples. */
+/*
+ * Whether the note is about the fleet, the file or its sources, and not about the node's samples.
+ */
 static bool is_general(const char *key)
 {
 	return begins(key, NOTE_NODE) || begins(key, "fleet-") || begins(key, "source/") ||
@@ -118,7 +120,7 @@ void selection_note(const struct selection *s, struct profile *p, const struct n
 		add(p, n->key, n->text, n->value);
 		return;
 	}
-	if (begins(n->key, NOTE_INCOMPLETE)) /* of processes that are not selected */
+	if (begins(n->key, NOTE_INCOMPLETE)) /* notes on single processes that are not selected */
 		return;
 	if (find_own(s, n->key, &nr))
 		add(p, n->key, n->text, nr);

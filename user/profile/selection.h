@@ -18,11 +18,11 @@ void profile_select(struct profile *p, labels_keep_fn keeps, const void *ctx);
 /* Counts of samples that were selected. */
 struct selection {
 	bool knows_samples; /* the profile has numbers of samples */
-	bool knows_stacks;  /* its writer knew the label `stack` */
+	bool knows_stacks;  /* the profile's writer knew the label `stack` */
 	u64 nr, nr_truncated, nr_approximate, nr_inexact;
 	struct dict pids;
 	VEC(struct selection_key {
-		char *key; /* of the note on stacks that were cut for the same reason */
+		char *key; /* key of the note on stacks that were cut for one reason */
 		u64 nr;
 	})
 	keys;

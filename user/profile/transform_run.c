@@ -18,7 +18,7 @@
 #include "profile/transform.h"
 
 #define FRAME_NONE UINT32_MAX
-#define ADDED_MAX  (64u << 20) /* bytes of new names, as in the page */
+#define ADDED_MAX  (64u << 20) /* most bytes of new names; the page has the same limit */
 
 /*
  * A profile's frames by the names that stacks are written with. Includes the frames that replacing
@@ -170,7 +170,7 @@ static frame_id framenames_named(struct framenames *n, const char *text, frame_i
 	return f;
 }
 
-#define DEEPEST   65000 /* frames of a stack after replacing, as in the page */
+#define DEEPEST   65000 /* most frames of a stack after replacing; the page has the same limit */
 #define NODES_MAX (200u << 20)
 #define ASK_EVERY 256 /* frames between two looks at the clock */
 
@@ -201,7 +201,7 @@ static int too_slow(struct str *why)
 	return -EDOM;
 }
 
-/* Repeated replacing by longer names can double them each time. */
+/* The error for too much text: each replacing can double the length of names. */
 static int too_long(struct str *why)
 {
 	str_add(why, "this makes names or stacks too long");

@@ -49,8 +49,8 @@ struct hot_methods {
 void hot_methods_make(const struct profile *p, const struct tree *t, struct hot_methods *out);
 
 /*
- * The same for waits: `self` belongs to the application's frame that is nearest to the leaf. The
- * leaves are a few functions of the kernel or the JDK, and classes of locks.
+ * As hot_methods_make, for waits: `self` belongs to the application's frame that is nearest to the
+ * leaf. The leaves are a few functions of the kernel or the JDK, and classes of locks.
  */
 void hot_waits_make(const struct profile *p, const struct tree *t, struct hot_methods *out);
 

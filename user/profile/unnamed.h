@@ -38,7 +38,7 @@ void unnamed_name(struct str *out, const char *file, const struct unnamed *u);
 /* Appends "FILE [build HEX]", or only the file if `len` is 0. */
 void module_with_build(struct str *out, const char *file, const u8 *build_id, size_t len);
 
-/* The length of the file's name in such a module. */
+/* The length of the file's name in a module "FILE [build HEX]". */
 size_t module_file_len(const char *module);
 
 /* Returns false for a frame that has a name, or that is no code of a file. */
@@ -53,6 +53,9 @@ struct unnamed_file {
 
 typedef VEC(struct unnamed_file) unnamed_files;
 
-/* Finds these files, the one of the largest weight first. Call unnamed_files_fini afterwards. */
+/*
+ * Finds the files with unnamed functions, the one of the largest weight first. Call
+ * unnamed_files_fini afterwards.
+ */
 void unnamed_files_find(const struct profile *p, unnamed_files *out);
 void unnamed_files_fini(unnamed_files *files);

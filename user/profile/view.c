@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 
-/* Encoded as in the address of a page: %XX for all but letters and digits. */
+/* Appends the text encoded as in a page's address: %XX for all but letters and digits. */
 static void add_escaped(struct str *out, const char *text)
 {
 	for (; *text; text++)

@@ -21,8 +21,8 @@ struct backlog_limits {
 struct waiting {
 	u64 minute, bytes;
 	u32 number;
-	u32 nr_faults;    /* answers of the receiver that it has a fault */
-	u32 nr_crashes;   /* times that the sender ended while it had it */
+	u32 nr_faults;    /* answers of the receiver that reported a fault of its own */
+	u32 nr_crashes;   /* times that the sender crashed while it was sending this request */
 	char service[44]; /* letters, digits, '_' and '.', for people */
 };
 
@@ -40,14 +40,15 @@ int backlog_open(int dir, const char *receiver, const struct backlog_limits *lim
 void backlog_close(struct backlog *s);
 
 /*
- * Adds a request. Removes the oldest ones that it leaves no room for, but never the first one while
+ * Adds a request. Removes the oldest requests if there is no room, but never the first one while
  * `is_sending`. -EFBIG if it is larger than the spool; or an errno of the disk.
  */
 int backlog_add(struct backlog *s, struct waiting *request, const void *bytes, bool is_sending);
 
 /*
- * Moves a request to the front: the oldest one of those with the fewest faults, of which the first
- * BACKLOG_FAULTS do not count. backlog_put_back restores the order when it was not taken.
+ * Moves a request to the front: the oldest of the requests with the fewest faults. The first
+ * BACKLOG_FAULTS faults of a request do not count. If the receiver does not take it,
+ * backlog_put_back restores the order.
  */
 #define BACKLOG_FAULTS 3
 void backlog_choose(struct backlog *s);

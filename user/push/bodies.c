@@ -17,7 +17,7 @@
 
 #include "push.pb-c.h"
 
-/* As profilers for these receivers call the events. */
+/* The names of events that other profilers for these receivers use. */
 struct event_name {
 	const char *own, *pushed; /* the value type */
 	const char *profile;      /* __name__ */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way of requests to one receiver. */
+/* Delivers requests to one receiver. */
 #include "push/delivery.h"
 
 #include <errno.h>
@@ -12,12 +12,17 @@
 #include "base/time.h"
 
 #define CRASHES_MAX 3
-#define REQUEST_S   30         /* with its answer */
+#define REQUEST_S   30         /* time limit of a request with its answer */
 #define ANSWER_MAX  (64 << 10) /* bytes; the rest is not read */
-#define FAULTS_MAX  10         /* of one request, while the receiver takes others */
-#define END_MS      1000       /* to wait for an answer at the end */
+/* most failures of one request while the receiver takes others; then it is dropped */
+#define FAULTS_MAX 10
+#define END_MS     1000 /* to wait for an answer at the end */
 
-/* Credentials and addresses can be set right, and the receiver may recover; a body cannot. */
+/*
+ * Whether a status means that the receiver will never take this request. Statuses about
+ * credentials, addresses or load are not final: an operator can correct the settings, and the
+ * receiver can recover.
+ */
 static bool is_final(u32 status)
 {
 	switch (status) {
@@ -66,8 +71,9 @@ static void succeed(struct delivery *d)
 }
 
 /*
- * The receiver has a fault with this request, perhaps for ever: others get their turn. It is given
- * up after FAULTS_MAX, unless the receiver takes nothing at all.
+ * Whether to give up a request to which the receiver always answers with a fault. Other requests
+ * get their turn in between. After FAULTS_MAX faults the request is given up, unless the receiver
+ * takes no other request either.
  */
 static bool is_given_up(struct delivery *d, const struct http_finding *f)
 {
@@ -90,7 +96,10 @@ static void note_failure(struct delivery *d, const char *why, u32 retry_after_s,
 	backlog_put_back(&d->backlog);
 }
 
-/* Whether the receiver has the request is unknown; a request that kills senders is given up. */
+/*
+ * The sending process crashed. Whether the receiver has got the request is unknown. A request that
+ * crashes the process repeatedly is given up.
+ */
 static void take_loss(struct delivery *d, const char *why, u64 now_ns)
 {
 	if (++d->backlog.waiting.at[0].nr_crashes >= CRASHES_MAX) {

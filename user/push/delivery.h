@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way of requests to one receiver: they wait in a backlog, are sent one by one, oldest first,
- * and tried again with longer and longer pauses while the receiver does not take them.
+ * Delivers requests to one receiver. Requests wait in a backlog and are sent one by one, the oldest
+ * first. While the receiver does not take them, they are tried again after growing pauses.
  */
 #pragma once
 
@@ -17,9 +17,10 @@
 struct delivery_counts {
 	u64 sent;
 	u64 tried_again;
-	u64 refused;  /* the receiver will never take them, or had a fault each time */
-	u64 crashed;  /* the process that sends ended three times with them */
-	u64 not_kept; /* the disk was full, or they were too large */
+	u64 refused; /* requests that the receiver will never take, or failed at each time */
+	u64 crashed; /* requests with which the sending process ended three times */
+	/* requests that could not be stored: the disk was full, or they were too large */
+	u64 not_kept;
 };
 
 struct delivery {
@@ -27,23 +28,23 @@ struct delivery {
 	struct http_client *client;
 	struct backlog backlog;
 	struct delivery_counts counts;
-	int disk_err;                /* of the last request that was not kept */
+	int disk_err;                /* error of the last request that was not stored */
 	u64 nr_lost_before, lost_ns; /* CLOCK_MONOTONIC of the last loss; 0: none */
 	bool is_failing;             /* as last logged */
-	bool took_others;            /* the last request that ended was taken */
-	bool is_sending;             /* the first one of the backlog */
+	bool took_others;            /* the receiver took the last request that ended */
+	bool is_sending;             /* the first request of the backlog is being sent */
 	bool is_broken;              /* the process that sends has ended for good */
 	u64 now_ns;                  /* CLOCK_MONOTONIC of the tick */
 	u64 next_ns;                 /* CLOCK_MONOTONIC: nothing is sent before */
 	u32 nr_failures;             /* since the last success */
-	u64 since_wall_ns;           /* when it began to succeed, or to fail */
+	u64 since_wall_ns;           /* when the present run of successes or failures began */
 	char why[256];               /* the last fault, a phrase; "" after a success */
 	char refused_why[256];       /* why the last request was refused; "" if none was */
 };
 
 /*
- * Starts the process that sends; it has the credentials from now on. Call it before forks are
- * forbidden. Negative errno.
+ * Starts the process that sends, and hands it the credentials. Call it before forks are forbidden.
+ * Negative errno.
  */
 int delivery_start(struct delivery *d, const struct credentials *c);
 

@@ -76,7 +76,7 @@ int receiver_parse(const char *text, struct receiver *out, struct str *why)
 	return 0;
 }
 
-/* No secret: only different addresses must have different folders. */
+/* The hash needs no secret: it only gives different addresses different folders. */
 void receiver_folder(const struct receiver *r, char name[RECEIVER_FOLDER_BYTES])
 {
 	static const u8 key[SIPHASH_KEY_LEN] = { 'p', 'u', 's', 'h' };

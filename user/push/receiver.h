@@ -35,7 +35,7 @@ struct receiver {
 /* Parses "KIND=URL", as in otlp=https://host:4318. -EINVAL and a sentence. */
 int receiver_parse(const char *text, struct receiver *out, struct str *why);
 
-/* The name of its folder in the spool: of the kind and of this address only. */
+/* The name of the receiver's folder in the spool, made from its kind and address. */
 #define RECEIVER_FOLDER_BYTES 40
 void receiver_folder(const struct receiver *r, char name[RECEIVER_FOLDER_BYTES]);
 

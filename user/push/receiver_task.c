@@ -10,7 +10,7 @@
 
 #include "push.pb-c.h"
 
-#define SAID_MAX 160 /* bytes of a receiver's own words */
+#define SAID_MAX 160 /* most bytes of a receiver's message */
 
 /* The receiver's words, on one line. */
 static void add_said(struct str *why, const char *text)
@@ -37,7 +37,7 @@ void receiver_judge(struct http_finding *f, const char *bytes, size_t len)
 	copy_text(f->why, sizeof(f->why), why.at);
 }
 
-/* A receiver may accept a request and refuse profiles of it. */
+/* A receiver may accept a request and yet refuse some of its profiles. */
 void receiver_judge_otlp(struct http_finding *f, const char *bytes, size_t len)
 {
 	auto_pb Push__OtlpAnswer *answer = push__otlp_answer__unpack(NULL, len, (const u8 *)bytes);

@@ -75,7 +75,7 @@ static void join(struct group *to, struct group *from)
 	to->name = OTHER;
 }
 
-/* The group that the smallest ones join. */
+/* The group that the smallest groups are joined to. */
 static struct group *other_of(struct split *s, u32 max_services)
 {
 	for (u32 i = 0; i < max_services; i++)
@@ -270,8 +270,8 @@ static u64 common_divisor(u64 a, u64 b)
 }
 
 /*
- * Slices weigh samples by the time that they stand for. Where the rate was one, the quotient is the
- * number of samples; where it changed, a shorter period still gives the exact time.
+ * Slices weigh samples by the time that they stand for. If the rate did not change, weight / period
+ * is the number of samples. If it changed, a shorter period still gives the exact time.
  */
 static void count_samples(struct profile *p)
 {
@@ -353,7 +353,7 @@ char *split_id(const struct profile *p, const char *service, const char *event, 
 	unsigned long long a = siphash(keys[0], text, strlen(text));
 	unsigned long long b = siphash(keys[1], text, strlen(text));
 
-	/* Version 8 of RFC 9562: bits of our own. */
+	/* A UUID of version 8 (RFC 9562), whose bits we choose. */
 	return xasprintf("%08llx-%04llx-8%03llx-%04llx-%012llx", a >> 32, a >> 16 & 0xffff,
 			 a & 0xfff, (b >> 48 & 0x3fff) | 0x8000, b & 0xffffffffffffull);
 }

@@ -19,7 +19,7 @@ const char *split_name(const struct split *s, u32 service);
 
 /*
  * The profile of a service: without processes, threads and notes, with CPU time as samples. Types
- * without weights are left out. `has_ids`: with the labels that only OTLP should have. The caller
+ * without weights are left out. `has_ids`: keeps the labels that only OTLP should have. The caller
  * frees it.
  */
 struct profile *split_service(const struct split *s, u32 service, bool has_ids);
@@ -27,5 +27,5 @@ struct profile *split_service(const struct split *s, u32 service, bool has_ids);
 /* The types NAME and EVENT-samples of a profile. The caller frees it. */
 struct profile *split_event(const struct profile *p, const char *name, const char *event);
 
-/* The id of a profile that is the same whenever it is made: a UUID. The caller frees it. */
+/* The id of a profile, a UUID that is the same each time it is computed. The caller frees it. */
 char *split_id(const struct profile *p, const char *service, const char *event, const char *host);

@@ -28,7 +28,7 @@ struct worker_message {
 	u32 what; /* REQUEST: the number of the task; OPEN: the place, which the two ends agree on
 		   */
 	s32 err;  /* OPENED, RESULT: 0 or a negative errno */
-	u32 nr;   /* RESULT: bytes in the shared memory; REQUEST: at most so many */
+	u32 nr;   /* RESULT: bytes in the shared memory; REQUEST: limit of these bytes */
 	u32 len;  /* bytes used of `text` */
 	char text[WORKER_TEXT_MAX];
 };

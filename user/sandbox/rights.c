@@ -225,7 +225,7 @@ int privileges_keep(enum privileged process, u32 reasons)
 	return err;
 }
 
-/* No process of a recording needs these. */
+/* System calls that no process of a recording needs. */
 static const int never[] = {
 	SCMP_SYS(execve),
 	SCMP_SYS(execveat),
@@ -266,7 +266,7 @@ static const int never[] = {
 	SCMP_SYS(vhangup),
 };
 
-/* Only the attach helper needs these. */
+/* System calls that only the attach helper needs. */
 static const int only_attach[] = {
 	SCMP_SYS(mount),         SCMP_SYS(umount2),  SCMP_SYS(move_mount), SCMP_SYS(open_tree),
 	SCMP_SYS(fsopen),        SCMP_SYS(fsconfig), SCMP_SYS(fsmount),    SCMP_SYS(fspick),
@@ -442,7 +442,7 @@ int file_filter_load(const struct file_grant *grants, size_t nr)
 }
 
 #define SOCK_FD     3 /* in the process */
-#define DELAY_FIRST 3 /* s before it is started again, at most */
+#define DELAY_FIRST 3 /* most seconds before the first restart */
 #define DELAY_MAX   60
 
 static void die_with_parent(pid_t parent)
@@ -479,7 +479,10 @@ static u32 random_below(u32 nr)
 	return value % nr;
 }
 
-/* The first crash may be chance; a process that crashes again and again rests longer. */
+/*
+ * Runs the process, and again after each crash. A process that keeps crashing is restarted after
+ * growing pauses.
+ */
 static int guard(guarded_fn run, const void *ctx)
 {
 	sigset_t none;

@@ -58,7 +58,7 @@ enum privilege_reason {
 struct privilege {
 	enum privileged process;
 	int number;           /* CAP_ */
-	int stand_in;         /* a wider one, kept if this one is missing; -1: none */
+	int stand_in;         /* a wider capability, kept if this one is missing; -1: none */
 	u32 reason;           /* kept only for this reason, enum privilege_reason */
 	const char *name;     /* of the process */
 	const char *purpose;  /* what the process needs it for */
@@ -93,7 +93,7 @@ int call_filter_load(enum privileged process);
 
 /* A file or folder with everything below it. */
 struct file_grant {
-	const char *path; /* NULL: `fd`; a missing one is no error */
+	const char *path; /* NULL: `fd`; a missing file is no error */
 	int fd;           /* of a folder that the caller has open */
 	bool writes;      /* also to write, create and remove files and folders */
 };

@@ -86,7 +86,7 @@ int sandbox_drop_rights(void)
 	return 0;
 }
 
-/* Parsers need these, and the libraries that they use. */
+/* System calls that parsers and their libraries need. */
 static const int allowed[] = {
 	SCMP_SYS(read),       SCMP_SYS(pread64),         SCMP_SYS(lseek),
 	SCMP_SYS(fstat),      SCMP_SYS(close),           SCMP_SYS(munmap),
@@ -101,7 +101,10 @@ static const int allowed[] = {
 #endif
 };
 
-/* No parser has a reason for these: who calls them was taken over. Others just fail. */
+/*
+ * System calls that no parser ever makes: a process that makes one was taken over, and is killed.
+ * Other forbidden calls just fail.
+ */
 static const int fatal[] = {
 	SCMP_SYS(socket),
 	SCMP_SYS(connect),

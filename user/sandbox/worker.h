@@ -40,8 +40,8 @@ struct worker_kind {
 	u64 memory_bytes; /* that a worker may allocate */
 	u64 cpu_ns;       /* a task that takes more CPU time is given up */
 	u64 wall_ns;      /* and so is one that takes longer altogether */
-	u64 share;        /* a user other than root gets one in so many ns of a CPU in the long run;
-			     0: no limit */
+	/* a user other than root gets 1/share of a CPU in the long run; 0: no limit */
+	u64 share;
 	bool ends_after_task; /* a worker does one task */
 };
 

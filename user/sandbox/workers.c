@@ -20,7 +20,7 @@
 #include "sandbox/zygote.h"
 
 #define SLOTS         WORKERS_FDS
-#define USER_SLOTS    1                /* a user other than root has at most so many */
+#define USER_SLOTS    1                /* most workers of a user other than root */
 #define PAYER_CREDIT  (2 * NS_PER_SEC) /* CPU time of a user before the share limits it */
 #define LOOK_AGAIN_MS 10               /* between looks at the deadlines while waiting */
 
@@ -58,8 +58,9 @@ struct workers {
 	struct dict payers; /* uid -> CPU time used, without that forgiven until forgiven_ns */
 	u64 forgiven_ns, patience_ns, turned_ns;
 	struct workers_usage usage;
-	size_t held_bytes, held_max; /* of results that nobody has taken; 0: memory is not short */
-	bool is_broken;              /* the zygote did not answer the last request */
+	/* bytes of results that nobody has taken, and their limit; held_max 0: no limit */
+	size_t held_bytes, held_max;
+	bool is_broken; /* the zygote did not answer the last request */
 };
 
 int workers_begin(const struct worker_kind *kind, struct workers **out)
@@ -165,7 +166,7 @@ static int start_worker(struct workers *w, struct slot *s, uid_t user)
 		return -errno;
 	ours = pair[0];
 	theirs = pair[1];
-	/* A worker that asks and does not read must not hold us up. */
+	/* Do not block on a worker that asks but does not read. */
 	if (fcntl(ours, F_SETFL, O_NONBLOCK))
 		return -errno;
 	int err = make_shared(&shared_fd);
@@ -461,7 +462,7 @@ static void await(struct work *k)
 {
 	struct workers *w = k->workers;
 
-	/* Many samples may ask for the same file. */
+	/* Do not look too often: many samples may ask for the same file. */
 	if (w->patience_ns || time_mono_ns() - w->turned_ns > NS_PER_MS)
 		turn(w, 0);
 	while (k->state != WORK_DONE && w->patience_ns) {
@@ -510,7 +511,7 @@ int work_result(struct work *k, void **bytes, size_t *nr)
 		await(k);
 	if (k->state != WORK_DONE)
 		return -EAGAIN;
-	if (k->err) /* -EAGAIN would have the caller ask for ever */
+	if (k->err) /* after a result of -EAGAIN the caller would ask for ever */
 		return k->err == -EAGAIN ? -EIO : k->err;
 	*nr = k->nr;
 	*bytes = hand_over(k);

@@ -2,10 +2,9 @@
 /*
  * The recorder's side of workers: work on files that others made, done elsewhere, with a deadline.
  *
- * A worker serves one user at a time and is replaced before it serves another. What a file of one
- * user does to its worker therefore cannot reach the files of another. Users are served fairly:
- * next is the one whose files took least time so far. Work beyond a
- * user's share of a CPU waits.
+ * A worker serves one user at a time and is replaced before it serves another. A file that takes
+ * over its worker can therefore not reach files of another user. Users are served fairly: next is
+ * the one whose files took least time so far. Work beyond a user's share of a CPU waits.
  */
 #pragma once
 
@@ -22,8 +21,8 @@ struct work;
 int workers_new(const struct worker_kind *kind, struct workers **out);
 
 /*
- * The same in two steps: that process drops its rights between them, before it forks a worker. If
- * workers_await fails, only workers_free may follow.
+ * workers_new in two steps. Between them the process that forks workers drops its rights, before it
+ * forks a worker. If workers_await fails, only workers_free may follow.
  */
 int workers_begin(const struct worker_kind *kind, struct workers **out);
 int workers_await(struct workers *w);

@@ -23,7 +23,7 @@
 #include "sandbox/sandbox.h"
 
 #define ANSWER_MS  2000
-#define STARVED_MS 8000 /* more, as long as it waits for a CPU */
+#define STARVED_MS 8000 /* additional time if the zygote waits for a CPU */
 #define ENDING_MS  200
 
 #define SPARE_CPU_S 5 /* after the deadline: the kernel ends a worker that nobody ended */
@@ -42,7 +42,7 @@ static void keep_fds(const int *fds, int nr, int first)
 {
 	int copies[WORKER_FDS_MAX];
 
-	/* Beyond all targets first, so that none overwrites another. */
+	/* First move the descriptors beyond all target numbers, so that none overwrites another. */
 	for (int i = 0; i < nr; i++)
 		copies[i] = fcntl(fds[i], F_DUPFD, first + nr);
 	for (int i = 0; i < nr; i++)
@@ -68,9 +68,9 @@ static void close_terminal(void)
 }
 
 /*
- * Has the kernel end a worker rather than the recorder, or the zygote, when memory is short. The
- * file belongs to root while the process is not dumpable. Best effort: it does not exist without
- * /proc.
+ * Has the kernel end a worker rather than the recorder, or the zygote, when memory is short. While
+ * the process is not dumpable, the file oom_score_adj belongs to root. Best effort: without /proc
+ * the file does not exist.
  */
 static void raise_oom_score(void)
 {
@@ -147,7 +147,7 @@ static void run_zygote(int sock, const struct worker_kind *kind)
 	_exit(0);
 }
 
-/* Now: later this process may see no files. */
+/* Opens the file early: later this process may see no files. */
 static int open_schedstat(pid_t pid)
 {
 	char path[32];
@@ -188,7 +188,7 @@ int zygote_await(struct zygote *z)
 	return err;
 }
 
-/* How long it was ready to run, but had no CPU. 0 if the kernel does not count it. */
+/* How long the zygote was ready to run but had no CPU. 0 if the kernel does not count that. */
 static u64 waited_ns(const struct zygote *z)
 {
 	char text[64] = "";

@@ -6,12 +6,13 @@
 #include "base/auto.h"
 #include "store/store_state.h"
 
-#define EARLY_NS    (30 * NS_PER_SEC) /* of a reason: it may be noted before the last slice ends */
+/* a reason for a gap may be noted this long before the last slice ends */
+#define EARLY_NS    (30 * NS_PER_SEC)
 #define REASONS_MAX 1000
 
 int covered_add(struct store *s, u64 begin_ns, u64 end_ns)
 {
-	/* A clock that was set back makes the same slice twice. */
+	/* After the clock was set back, there may be two slices of the same time. */
 	return index_run(s->db,
 			 "INSERT INTO coverage (begin_ns, end_ns, covered_ns) VALUES (?1, ?2, ?3)"
 			 " ON CONFLICT DO UPDATE SET end_ns = max(end_ns, excluded.end_ns),"

@@ -47,7 +47,7 @@ static void add_number(struct str *out, const char *key, u64 value)
 	add(out, key, text);
 }
 
-/* The texts and numbers that a file has, by key. */
+/* Lists the fields of a file, texts and numbers, with their keys. */
 static void list_fields(struct stored *s, const char *const texts[], char **text_at[],
 			const char *const numbers[], u64 *number_at[])
 {

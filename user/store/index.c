@@ -31,13 +31,15 @@ static const char *const migrations[] = {
 	"DROP TABLE uses; ALTER TABLE uses_of_events RENAME TO uses;",
 	"CREATE TABLE pauses (at_ns INTEGER PRIMARY KEY, why TEXT);"
 	"CREATE TABLE coverage (begin_ns INTEGER PRIMARY KEY, end_ns INTEGER, covered_ns INTEGER);"
-	/* Only use that was thinned begins at full minutes, and is that of a minute or of 10. */
+	/* Rows that begin at full minutes were thinned, and cover 1 or 10 minutes. */
 	"INSERT INTO coverage SELECT time_ns, time_ns + ns, ns FROM (SELECT time_ns,"
 	"  min(ifnull(lead(time_ns) OVER (ORDER BY time_ns) - time_ns, 10000000000),"
 	"      CASE WHEN time_ns % 600000000000 = 0 THEN 600000000000"
 	"           WHEN time_ns % 60000000000 = 0 THEN 60000000000 ELSE 10000000000 END) AS ns"
 	"  FROM (SELECT DISTINCT time_ns FROM uses));",
-	/* Sums need not read the rows, which have summaries. */
+	/*
+	 * With this index, sums need not read the rows, which are large because of the summaries.
+	 */
 	"CREATE INDEX sizes ON profiles (pinned, deleted_ns, size_bytes);",
 };
 
@@ -179,7 +181,7 @@ static int check(sqlite3 *db)
 		return result == SQLITE_DONE ? SQLITE_CORRUPT : result;
 	if (!strcmp((const char *)sqlite3_column_text(s, 0) ?: "", "ok"))
 		return SQLITE_OK;
-	/* The check reports pages that could not be read as damage, too. */
+	/* The check reports unreadable pages as damage, too, so distinguish the two. */
 	return failed_to_read(db) ? SQLITE_IOERR : SQLITE_CORRUPT;
 }
 

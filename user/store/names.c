@@ -76,7 +76,7 @@ static bool parse_word(const char **at, const char *end, char word[48])
 	return true;
 }
 
-/* The begin of `name` by strptime; the rest of the name, or NULL. */
+/* Parses the begin of `name` by strptime. Returns the rest of the name, or NULL. */
 static const char *parse_time(const char *name, const char *format, size_t len, u64 *seconds)
 {
 	struct tm tm = { 0 };

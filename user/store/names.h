@@ -16,7 +16,7 @@ struct profile_file {
 	char event[48], target[48];
 };
 
-/* Whether `name` is such a name. */
+/* Parses the name of a profile's file; false for any other name. */
 bool profile_file_parse(const char *name, struct profile_file *out);
 
 /* <yyyymmdd_HH>.sfls of an hour since 1970, in UTC. */

@@ -128,7 +128,8 @@ int store_add(struct store *s, const struct stored *facts, const void *bytes, si
 	if (err && bytes)
 		unlinkat(s->profiles, file, 0);
 	if (!err && bytes)
-		facts_write(s, &own, file); /* without it only a lost index loses them */
+		/* no error: these facts are lost only if the index is lost, too */
+		facts_write(s, &own, file);
 	return err;
 }
 
@@ -231,13 +232,13 @@ int store_list(struct store *s, const char *words, u64 offset, u64 max, struct s
 	return 0;
 }
 
-/* For a statement that changes one profile. */
+/* The result of a statement that changes one profile: -ENOENT if it changed none. */
 static int changed_one(struct store *s, int err)
 {
 	return err ? err : sqlite3_changes(s->db) ? 0 : -ENOENT;
 }
 
-/* After a change of the index. */
+/* Writes the facts of a profile to its file again, after a change in the index. */
 static int write_facts(struct store *s, u64 id, int err)
 {
 	auto_free char *file = file_of(s, id);
@@ -296,7 +297,7 @@ int store_delete(struct store *s, u64 id)
 	if (!is_full(err))
 		return err;
 	err = profiles_remove(s, id);
-	return is_full(err) ? 0 : err; /* it is gone, and its row follows */
+	return is_full(err) ? 0 : err; /* the file is gone; its row is removed later */
 }
 
 static int remove_all(struct store *s, u64 *nr)
@@ -351,7 +352,7 @@ int store_restore_all(struct store *s, u64 undo, u64 *nr)
 					  " AND id > ?",
 					  "ii", undo, id))) {
 		int err = store_restore(s, id);
-		if (err && err != -ENOENT) /* one whose file is missing stays deleted */
+		if (err && err != -ENOENT) /* a profile whose file is missing stays deleted */
 			return err;
 		nr_back += !err;
 	}
@@ -373,7 +374,7 @@ int profiles_remove(struct store *s, u64 id)
 {
 	auto_free char *file = file_of(s, id);
 
-	/* First: a profile that is listed has its file. */
+	/* Forget the profile first: every listed profile must have its file. */
 	int err = profiles_forget(s, id);
 	if (err)
 		return err;

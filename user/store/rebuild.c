@@ -12,7 +12,7 @@
 #define LOST_INDEX \
 	"the index was lost, so the use of this time is unknown; its ranges can be opened"
 
-/* Lists a profile by what its name says. */
+/* Lists a profile by the facts in its file's name. */
 static int list_unlisted(struct store *s, const char *name)
 {
 	struct profile_file f;
@@ -65,7 +65,7 @@ static int list_hour(struct store *s, const char *name)
 
 	if (!hour_file_parse(name, &hour))
 		return 0;
-	if (!hour) /* of a machine without a clock; 0 is no hour in the index */
+	if (!hour) /* from a machine whose clock was not set; the index has no hour 0 */
 		return unlinkat(s->slices, name, 0) ? -errno : 0;
 	int err = index_run(
 		s->db,
@@ -117,7 +117,7 @@ static int reconcile_hours(struct store *s)
 	vec_each(h, &hours)
 		err = err ?: check_hour(s, h->hour, h->is_sealed);
 	vec_fini(&hours);
-	/* Older versions kept them longer than the slices. */
+	/* Older versions kept these rows longer than the slices. */
 	return err
 		       ?: index_run(s->db,
 				    "DELETE FROM uses WHERE time_ns / ? NOT IN (SELECT hour FROM "

@@ -13,8 +13,8 @@
 #define PURGED_MAX    8 /* at once */
 #define SYNC_NS       (60 * NS_PER_SEC)
 #define MINUTE_NS     (60 * NS_PER_SEC)
-#define COMPACT_BYTES (1u << 20)     /* fewer free ones are not worth the work */
-#define STEP_NS       HOUR_NS        /* of the clock: more spoils ages */
+#define COMPACT_BYTES (1u << 20)     /* free bytes from which compacting is worth the work */
+#define STEP_NS       HOUR_NS        /* a larger step of the clock makes ages wrong */
 #define SETTLE_NS     HOUR_NS        /* without such a step, until ages are trusted again */
 #define OFF_NS        (24 * HOUR_NS) /* of the daemon */
 
@@ -78,7 +78,7 @@ static void purge_deleted(struct store *s, u64 now_ns)
  */
 static void keep_disk(struct store *s, u64 now_ns)
 {
-	/* Whatever takes room changes the index. */
+	/* Check only if the index has changed: everything that takes room changes it. */
 	int changes = sqlite3_total_changes(s->db);
 
 	if (!s->limits.max_disk_bytes || changes == s->fits_at)
@@ -122,7 +122,9 @@ static void seal_one(struct store *s, u64 now_ns)
 	int err = slices_seal(s, hour);
 	if (err == -ENOENT)
 		err = slices_remove(s, hour);
-	/* A file that is too large, or cannot be read, must not keep the others from it. */
+	/*
+	 * Count a file that is too large or unreadable as sealed, so that other files are sealed.
+	 */
 	if (err == -EFBIG || file_is_unreadable(err))
 		err = index_run(s->db, "UPDATE hours SET is_sealed = 1 WHERE hour = ?", "i", hour);
 	s->seal_after_ns = err ? time_mono_ns() + SEAL_AGAIN_NS : 0;
@@ -174,7 +176,7 @@ static void compact_index(struct store *s)
 	if (free_bytes < COMPACT_BYTES ||
 	    free_bytes * 4 < index_number(s->db, PAGES("page_count"), ""))
 		return;
-	/* The journal has the whole index then. */
+	/* After VACUUM the journal holds the whole index: truncate it. */
 	if (!index_run(s->db, "VACUUM", ""))
 		index_run(s->db, "PRAGMA wal_checkpoint(TRUNCATE)", "");
 }
@@ -200,7 +202,7 @@ static void keep_ages(struct store *s, u64 now_ns)
 {
 	purge_deleted(s, now_ns);
 	drop_old_slices(s, now_ns);
-	/* Also after the clock stepped back. */
+	/* Also run if the clock stepped back. */
 	if (now_ns < s->upkept_ns || now_ns - s->upkept_ns >= UPKEEP_NS) {
 		s->upkept_ns = now_ns;
 		upkeep(s, now_ns);

@@ -96,7 +96,7 @@ u64 store_new_id(struct store *s)
 	char text[32];
 	int len = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)id);
 
-	/* Without it the id might be used again, but only if the index is lost, too. */
+	/* An error is ignored: the id could be used again only if the index is lost, too. */
 	file_put(s->dir, "ids", text, (size_t)len, true);
 	return id;
 }

@@ -35,8 +35,8 @@ bool store_thinning_due(struct store *s, u64 now_ns, struct store_thinning *out)
 int store_thinning_open(struct store *s, struct store_thinning *t);
 
 /*
- * Replaces the file at once: a kill leaves either. `bytes` NULL leaves it as it is, for good.
- * -ESTALE if a slice was added meanwhile; nothing changes then.
+ * Replaces the file in one step: after a kill there is the old or the new file. With `bytes` NULL
+ * the hour stays as it is for good. -ESTALE if a slice was added meanwhile; nothing changes then.
  */
 int store_thinning_end(struct store *s, const struct store_thinning *t, const void *bytes,
 		       size_t nr);
@@ -46,12 +46,15 @@ u64 store_slices_step(struct store *s, u64 from_ns, u64 to_ns);
 
 /*
  * A descriptor of the oldest file that has slices of [*from_ns, to_ns), or a negative errno;
- * -ENOENT after the last. Moves *from_ns to the end of its hour. Hours that are removed between
- * calls move no other.
+ * -ENOENT after the last. Moves *from_ns to the end of its hour. If hours are removed between two
+ * calls, no other hour is skipped.
  */
 int store_open_slices(struct store *s, u64 *from_ns, u64 to_ns);
 
-/* A slice begins a moment after the end of the one before: that is no gap. */
+/*
+ * A shorter time between two slices is no gap: a slice begins a moment after the end of the
+ * previous one.
+ */
 #define STORE_GAP_NS (2 * 1000000000ull)
 #define STORE_LATE_NS                                                              \
 	(30 * 1000000000ull) /* from the begin of a slice until it is in the store \
@@ -72,14 +75,17 @@ struct store_coverage {
 	VEC(struct store_gap) gaps; /* the first STORE_GAPS_MAX, and the one at the end */
 };
 
-/* Of slices that begin in [from, to). */
+/* Fills in the coverage by slices that begin in [from, to). */
 int store_coverage(struct store *s, u64 from_ns, u64 to_ns, struct store_coverage *out);
 void store_coverage_fini(struct store_coverage *c);
 
 /* When the newest slice ends; 0: the store has no slice. */
 u64 store_covered_until(struct store *s);
 
-/* From now on there are no slices, and why; "": there are again. No change if the last is equal. */
+/*
+ * Notes that from now on there are no slices, and why; "": there are slices again. Does nothing if
+ * the last note is equal.
+ */
 int store_note_pause(struct store *s, u64 at_ns, const char *why);
 
 /* The use of a service by time. */
@@ -100,7 +106,7 @@ struct store_strip {
 /* Programs choose the names of services, and each series has a value for every step. */
 #define STORE_SERIES_MAX 200
 
-/* In the year 2116: twice that time can still be computed with. */
+/* Latest time, in the year 2116: twice that number still fits. */
 #define STORE_STRIP_MAX_NS (INT64_MAX / 2)
 
 /* A time, and the event whose values are wanted. */
@@ -110,6 +116,6 @@ struct store_strip_query {
 	u32 max_steps;
 };
 
-/* *out: the use of the services that have most of it in that time. */
+/* **out gets the use by time of the services with the largest use. */
 int store_strip(struct store *s, const struct store_strip_query *q, struct store_strip *out);
 void store_strip_fini(struct store_strip *strip);

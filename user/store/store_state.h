@@ -30,8 +30,9 @@ struct store {
 	u64 upkept_ns;     /* when the index was last thinned */
 
 	u64 watched_wall_ns, watched_boot_ns; /* of the last store_watch_clock; 0: none */
-	u64 settles_boot_ns;                  /* CLOCK_BOOTTIME: ages may be wrong before */
-	bool is_unsettled;                    /* ages may be wrong */
+	/* CLOCK_BOOTTIME: until this time, ages may be wrong */
+	u64 settles_boot_ns;
+	bool is_unsettled; /* ages may be wrong */
 };
 
 /* parts.c: the parts of recordings. */
@@ -54,15 +55,15 @@ int profiles_list_file(struct store *s, const struct stored *facts, const char *
 int profiles_open(struct store *s);
 #define NOT_GONE "id NOT IN (SELECT id FROM gone)"
 
-/* Adds a profile, whose file may be missing, to those that are gone. */
+/* Adds a profile, whose file may be missing, to the table `gone`. */
 int profiles_forget(struct store *s, u64 id);
 
 /* Brings s->profile_bytes and s->nr_profiles up to date; deleted ones count as bytes only. */
 void profiles_sum(struct store *s);
 
 /*
- * Removes a profile's file, then the profile from the index. If only the latter fails, it is in no
- * list any more, and store_tick tries again.
+ * Removes a profile's file, then the profile from the index. If the second step fails, the profile
+ * is no longer listed, and store_tick tries again.
  */
 int profiles_remove(struct store *s, u64 id);
 
@@ -78,10 +79,10 @@ int slices_cut_tail(struct store *s, u64 hour, bool *is_sealed);
 /* Compresses the plain records of an hour's file. */
 int slices_seal(struct store *s, u64 hour);
 
-/* Removes an hour's file, and what the index knows of it. */
+/* Removes an hour's file, and its rows in the index. */
 int slices_remove(struct store *s, u64 hour);
 
-/* Removes what the index knows of an hour whose file is gone. */
+/* Removes the rows of an hour whose file is gone from the index. */
 int slices_forget(struct store *s, u64 hour);
 
 /* covered.c: the time that has slices. */
@@ -106,11 +107,14 @@ int covered_upkeep(struct store *s, u64 old_ns);
 /* Writes the facts of a profile with that file. An old file is replaced. Negative errno. */
 int facts_write(struct store *s, const struct stored *facts, const char *file);
 
-/* Fills in what the file says; fields that it lacks stay. The caller owns the texts of *out. */
+/*
+ * Fills in the facts that the file has; other fields stay as they are. The caller owns the texts of
+ * *out.
+ */
 void facts_read(struct store *s, const char *file, struct stored *out);
 void facts_remove(struct store *s, const char *file);
 
-/* Whether it is the name of such a file; `file` gets that of its profile. */
+/* Whether `name` is the name of a file of facts; `file` gets the name of its profile's file. */
 bool facts_file_parse(const char *name, char file[]);
 
 /* rebuild.c: brings the index in line with the files, which are the truth. */

@@ -61,7 +61,7 @@ static int read_rows(struct store *s, sqlite3_stmt *row, struct store_strip *str
 	return index_error(s->db, result);
 }
 
-/* Also of services that have no series. */
+/* Reads the use of all services, including those without a series. */
 static int read_all(struct store *s, const struct store_strip_query *q, struct store_strip *strip)
 {
 	auto_stmt sqlite3_stmt *row =
@@ -93,7 +93,9 @@ static int read_events(struct store *s, const struct store_strip_query *q,
 	return index_error(s->db, result);
 }
 
-/* Slices of any event count: one without locks is time without locks. */
+/*
+ * Reads the time covered by slices of any event: a slice without locks means that there were none.
+ */
 static int read_covered(struct store *s, const struct store_strip_query *q,
 			struct store_strip *strip)
 {

@@ -48,13 +48,13 @@ struct kernel_entry {
 	u64 addr;
 	u32 name, module; /* offsets into the pool */
 	bool is_local;
-	bool is_gone; /* from an earlier read; it no longer exists */
+	bool is_gone; /* the symbol is from an earlier read and no longer exists */
 };
 
 struct entries {
 	VEC(struct kernel_entry) all;
 	struct str pool;
-	u32 module; /* the latest; mostly the next line's too */
+	u32 module; /* module of the latest line; the next line mostly has the same */
 	bool saw_line, saw_addr;
 };
 
@@ -141,7 +141,7 @@ static int parse_line(const char *at, const char *end, void *ctx)
 	if (is_text && !is_end(at, len))
 		new.name = add_name(&e->pool, at, len);
 	else if (e->all.nr && e->all.at[e->all.nr - 1].name == NO_NAME)
-		return 0; /* data after data ends no code */
+		return 0; /* data that follows data ends no code, so it is left out */
 	vec_push(&e->all, new);
 	return 0;
 }
@@ -373,7 +373,8 @@ static void read_first(struct kernel_names *k)
 
 /*
  * Code of a module or BPF program that was loaded after the last read has no name yet. An unnamed
- * pc therefore triggers another read, if enough time has passed and no other pc did so meanwhile.
+ * pc therefore triggers another read, unless the last read was a short time ago or came after this
+ * pc was first seen.
  */
 static bool refresh(struct kernel_names *k, u64 pc)
 {

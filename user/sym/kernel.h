@@ -26,14 +26,15 @@ int kernel_syms_read(struct kernel_syms **out);
  */
 bool kernel_syms_are_hidden_from_all(void);
 
-/* The same from an open file of that format; `fd` stays the caller's. */
+/* As kernel_syms_read, from an open file of the same format; `fd` stays the caller's. */
 int kernel_syms_read_fd(int fd, struct kernel_syms **out);
 
 /*
  * Reads again to add new symbols. For an address that kernel_syms_find does not know. Removed
- * symbols keep their names, for earlier samples, unless other code is there now. Beyond
- * KERNEL_GONE_MAX only those keep them that the previous read had. It costs as much as
- * kernel_syms_read; the caller limits how often. `ks` is unchanged on failure.
+ * symbols keep their names, for earlier samples, unless other code is there now. If there are more
+ * than KERNEL_GONE_MAX removed symbols, only those keep their names that the previous read still
+ * had. It costs as much as kernel_syms_read; the caller limits how often. `ks` is unchanged on
+ * failure.
  */
 #define KERNEL_GONE_MAX 32768
 int kernel_syms_refresh(struct kernel_syms *ks);
@@ -71,8 +72,9 @@ struct kernel_names {
 	struct kernel_syms *syms; /* NULL if they cannot be read */
 	int err;
 	u64 read_ns, nr_reads;
-	u64 pause_ns;        /* before the next read; longer after reads that gave no name */
-	struct aged unnamed; /* pc -> nr_reads when first seen */
+	/* pause before the next read; it grows after reads that gave no name */
+	u64 pause_ns;
+	struct aged unnamed;          /* pc -> nr_reads when first seen */
 	VEC(struct kernel_code) made; /* oldest first; the newest that holds a pc names it */
 };
 

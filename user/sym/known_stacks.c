@@ -17,13 +17,15 @@ struct known_node {
 	known_id parent;
 	u32 first, nr; /* in `frames` */
 	u32 nr_without_line : 30, is_inexact : 1, is_for_ever : 1;
-	u64 named_ns, unloads; /* of a name that holds for a moment */
+	/* when a temporary name was made, and the count of unloaded classes then */
+	u64 named_ns, unloads;
 };
 
 /* A stack all of whose raw frames have nodes. */
 struct known_stack {
 	known_id leaf;
-	u64 until_ns, unloads; /* of names that hold for a moment */
+	/* until when, and at which count of unloaded classes, its temporary names hold */
+	u64 until_ns, unloads;
 };
 
 struct path_node {
@@ -57,7 +59,7 @@ static bool is_same(const struct raw_frame *a, const struct raw_frame *b)
 	       a->is_leaf == b->is_leaf;
 }
 
-/* 0 if it is not known: that is the root. */
+/* The node of a raw frame below `parent`; 0, the root's number, if there is none. */
 static known_id find_child(const struct known_tree *t, known_id parent, const struct raw_frame *raw)
 {
 	const u64 *found = dict_find(&t->children, child_key(parent, raw));
@@ -175,7 +177,7 @@ struct known_tree *known_stacks_tree(struct known_stacks *all, const struct proc
 	return t;
 }
 
-/* After changes of a tree, which may be dropped now, or others. */
+/* Keeps the memory within its limits after a tree has changed. May drop this tree, or others. */
 static void limit(struct known_stacks *all, struct known_tree *t)
 {
 	count(all, t);
@@ -195,7 +197,7 @@ static void limit(struct known_stacks *all, struct known_tree *t)
 	}
 }
 
-/* By the distance from the leaf: the kernel's frames come first. */
+/* The raw frame at a distance from the leaf: the kernel's frames come first. */
 static struct raw_frame raw_at(const struct raw_stack *stack, size_t i)
 {
 	if (i >= stack->nr_kernel)
@@ -274,7 +276,7 @@ static void add_known(const struct known_tree *t, known_id node, frame_list *out
 	}
 }
 
-/* A raw frame that was not known: its frames end where those of the next one begin. */
+/* A raw frame that was just named. Its frames end where those of the next raw frame begin. */
 struct named_raw {
 	size_t first;
 	struct known_name name;
@@ -296,8 +298,8 @@ static void name_rest(const struct walk *w, size_t nr, named_raws *rest, frame_l
 }
 
 /*
- * Adds the rest below `node`, up to the first name that is not kept. `end`: of its frames. Returns
- * the leaf's node; 0 if it has none.
+ * Adds the newly named raw frames below `node`, up to the first name that must not be kept. `end`:
+ * the end of its frames. Returns the leaf's node; 0 if it has none.
  */
 static known_id learn(const struct walk *w, known_id node, const named_raws *rest,
 		      const frame_list *out, size_t end)
@@ -359,7 +361,10 @@ static known_id find_stack(const struct walk *w, u64 hash)
 	return is_stack(w->t, known->leaf, w->stack) ? known->leaf : 0;
 }
 
-/* All names of the stack hold now. Of stacks with equal hashes the last one is found. */
+/*
+ * Remembers a stack all of whose names hold now. Of stacks with equal hashes only the last one is
+ * remembered.
+ */
 static void remember_stack(const struct walk *w, u64 hash, known_id leaf)
 {
 	struct known_stack known = { leaf, TIME_NEVER, w->stack->unloads };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks that have names already: for each process a tree of raw frames from the root on, whose
- * nodes know the frames that they became. Threads repeat their stacks: most samples take one lookup
- * for each raw frame, and no name is read, printed or interned.
+ * Stacks that were named before. For each process there is a tree of raw frames from the root on;
+ * each node has the named frames of its raw frame. Threads repeat their stacks: most samples take
+ * one lookup for each raw frame, and no name is read, printed or interned.
  *
  * A tree ends when something changes that its names depend on: the process's mappings, its program,
- * its JVM, the kernel's symbols. A name that may change without any of these holds for a moment,
- * then it is made again. Private to sym/symbolize.c.
+ * its JVM, the kernel's symbols. A name that may change without any of these changes is kept for a
+ * short time only, and then made again. Private to sym/symbolize.c.
  */
 #pragma once
 
@@ -14,9 +14,10 @@
 #include "proc/process.h"
 #include "sym/symbolize.h"
 
-#define KNOWN_STACKS_BYTES (16u << 20) /* of all processes; beyond it the largest tree goes */
-#define KNOWN_STACKS_SHARE (4u << 20)  /* of a process; beyond it its tree goes */
-#define KNOWN_LASTS_NS     NS_PER_SEC  /* a moment */
+/* bytes of all trees; beyond this limit the largest tree is dropped */
+#define KNOWN_STACKS_BYTES (16u << 20)
+#define KNOWN_STACKS_SHARE (4u << 20) /* bytes of a process's tree; a larger tree is dropped */
+#define KNOWN_LASTS_NS     NS_PER_SEC /* a moment */
 
 /* How long a name holds. */
 enum known_for {

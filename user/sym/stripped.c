@@ -19,7 +19,7 @@ struct visit {
 
 const char *stripped_role(const struct frames *all, const frame_list *frames, const char *comm)
 {
-	/* A Java thread may have any name. */
+	/* A stack with Java frames gets no role: a Java thread may have any name. */
 	vec_each(frame, frames)
 		if (frame_kind_is_java(frames_get(all, *frame)->kind))
 			return "Java thread";
@@ -50,7 +50,7 @@ static bool is_grouped(const struct frame *f)
 	return f->kind == FRAME_JVM || (f->kind == FRAME_NATIVE && is_libc(f->module));
 }
 
-/* False if nothing is known but the library. */
+/* Finds the group of a frame. Returns false if only the library is known. */
 static bool find_group(struct symbolizer *s, const struct frame *f, const char *role,
 		       struct visit *v)
 {
@@ -88,7 +88,10 @@ void stripped_group(struct symbolizer *s, const struct frames *all, const char *
 		return;
 	for (size_t i = frames->nr; i-- > 0;) {
 		frame_id id = frames->at[i];
-		/* A copy: the table moves when a group is added. The texts stay. */
+		/*
+		 * Copy the frame, because the table may move when a group is added. Its texts do
+		 * not move.
+		 */
 		const struct frame f = *frames_get(all, id);
 		if (!is_grouped(&f)) {
 			v.module = NULL;

@@ -84,7 +84,7 @@ struct symbolizer {
 	bool leaf_is_inexact, keeps_addresses;
 	struct known_stacks known;
 	u64 kernel_version;      /* changes when a pc of the kernel may have another name */
-	enum known_for lasts;    /* of the name that was given last */
+	enum known_for lasts;    /* how long the name that was given last holds */
 	u32 nr_without_line_now; /* the same */
 	VEC(bool) named, inferred, stripped; /* by frame */
 	VEC(enum agent_part) agent_parts;
@@ -188,7 +188,7 @@ static void note_unnamed(struct symbolizer *s, const struct native_name *name)
 	struct build_hex hex = { "" };
 	u64 hash = hash_keyed((const char *)name->build_id, name->build_id_len);
 
-	/* Files with symbols have code without names, too, between their functions. */
+	/* Not for code between functions: files with symbols have such code, too. */
 	if (name->is_passing || name->unnamed.kind == UNNAMED_RANGE ||
 	    s->unnamed_builds.nr == UNNAMED_BUILDS_MAX)
 		return;
@@ -772,7 +772,10 @@ static size_t name_again(struct symbolizer *s, const struct process *p, u64 time
 size_t symbolize_again(struct symbolizer *s, const struct process *p, u64 time_ns,
 		       frame_list *frames, unnamed_list *unnamed)
 {
-	/* From the root's end on: the earlier indexes then stay valid. */
+	/*
+	 * Go from the root towards the leaf, so that the indexes of the remaining frames stay
+	 * valid.
+	 */
 	for (size_t i = unnamed->nr; i-- > 0;) {
 		struct unnamed_frame *u = &unnamed->at[i];
 		size_t nr = name_again(s, p, time_ns, u, frames);

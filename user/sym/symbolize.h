@@ -68,22 +68,22 @@ void symbolizer_set_budget(struct symbolizer *s, size_t bytes);
 /* Drops everything that can be read again. */
 void symbolizer_drop_caches(struct symbolizer *s);
 
-/* Drops what was not used since the previous call. */
+/* Drops cached data that was not used since the previous call. */
 void symbolizer_turn(struct symbolizer *s);
 
 /* Reports the caches of names. */
 void symbolizer_each_cache(const struct symbolizer *s, cache_use_fn visit, void *ctx);
 
-/* Sets is_used[id] for every frame that it keeps. */
+/* Sets is_used[id] for every frame that the symbolizer refers to. */
 void symbolizer_mark(const struct symbolizer *s, bool *is_used);
 
-/* Forgets what it noted about the other frames, which are about to be freed. */
+/* Forgets its notes on unused frames, which are about to be freed. */
 void symbolizer_sweep(struct symbolizer *s, const bool *is_used);
 
-/* Drops what is kept about a process that has ended. */
+/* Drops cached data about a process that has ended. */
 void symbolizer_forget(struct symbolizer *s, struct process_id id);
 
-/* Who may still name a frame. */
+/* The source that may still name a frame. */
 enum name_source {
 	NAME_OF_CODE,  /* the agent: Java code that it has not reported yet */
 	NAME_OF_CLASS, /* the agent */
@@ -93,7 +93,7 @@ enum name_source {
 /* A frame without a name. */
 struct unnamed_frame {
 	size_t at;      /* index of its placeholder in the list */
-	u64 pc;         /* or the number of a class */
+	u64 pc;         /* pc, or the number of a class */
 	u32 compile_id; /* 0: unknown */
 	enum name_source source;
 };
@@ -117,7 +117,10 @@ void symbolize_early(struct symbolizer *s, const struct process *p, const struct
 size_t symbolize_again(struct symbolizer *s, const struct process *p, u64 time_ns,
 		       frame_list *frames, unnamed_list *unnamed);
 
-/* The kernel has made code there now, a BPF program or a trampoline; the path is its name. */
+/*
+ * Call it when the kernel has made code, a BPF program or a trampoline. The path of `m` is the
+ * code's name.
+ */
 void symbolizer_add_kernel_code(struct symbolizer *s, const struct mapping *code);
 
 /* The perf maps that were left out. */

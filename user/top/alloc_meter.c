@@ -2,7 +2,7 @@
 /* How much a JVM allocates between two readings of its threads. */
 #include "top/alloc_meter.h"
 
-/* Threads that began and ended between the readings. */
+/* The number of threads that began and ended between the readings. */
 static u64 nr_unseen(const struct alloc_meter *m, const struct gauges *g, u64 nr_new)
 {
 	u64 started = g->threads_started;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One reading of the node and of all its JVMs, in an order, and the load of the node. */
+/* One reading of the node and of all its JVMs, sorted, and the load of the node. */
 #include "top/board.h"
 
 #include <errno.h>

@@ -15,13 +15,14 @@ struct jvm_row {
 	const char *name;            /* main class or jar; clean UTF-8 */
 	const char *container;       /* its name, or its id; "" if it is in none; clean UTF-8 */
 	const char *jdk, *collector; /* "" if unknown; clean UTF-8 */
-	const char *gap;             /* why its memory is not read; NULL if it is */
+	const char *gap;             /* why the JVM's memory is not read; NULL if it is read */
 	/* CPUs used: 1.0 is one CPU all the time. RATE_UNKNOWN: at the first reading, or never. */
 	double cpu, gc, jit;
-	double alloc;        /* bytes per second, RATE_UNKNOWN as above */
-	bool alloc_is_least; /* threads ended meanwhile: some of their bytes are missing */
+	double alloc; /* bytes per second, RATE_UNKNOWN as above */
+	/* threads ended between the readings: some of their bytes are missing */
+	bool alloc_is_least;
 	u64 allocated_bytes; /* since the first reading */
-	u64 partial_threads; /* whose last bytes are missing in it */
+	u64 partial_threads; /* ended threads whose last bytes are missing in alloc */
 	u32 threads[NR_JAVA_THREAD_STATES];
 	u32 nr_threads;                             /* that can run Java code; 0 if unknown */
 	u64 heap_used, heap_committed, collections; /* GAUGE_UNKNOWN if so */
@@ -64,11 +65,11 @@ int board_key_parse(const char *name, enum board_key *out);
 
 /*
  * Fills in what this program and other processes used since the reading at `before_ns` (0: none).
- * *own_ns is this program's CPU time then, and becomes that of now.
+ * *own_ns is this program's CPU time at that reading, and becomes the present one.
  */
 void board_add_shares(struct board *b, u64 before_ns, u64 now_ns, u64 *own_ns, u64 own_now_ns);
 
-/* Largest first, but PIDs and names ascending. */
+/* Sorts the rows: the largest first, but PIDs and names ascending. */
 void board_sort(struct board *b, enum board_key key);
 
 /* Whether the row has the text in its name, container or PID, without regard to case. */

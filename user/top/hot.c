@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/dict.h"
 
-#define NAMES_MAX 20000 /* past that all are forgotten, with the samples */
+#define NAMES_MAX 20000 /* at this number all names are forgotten, with the samples */
 #define DEPTH_MAX 4096
 #define SLOTS_MAX 600
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the numbers of all JVMs: what each used between two readings, and its name. */
+/*
+ * Reads the numbers of all JVMs: the CPU time and memory that each used between two readings, and
+ * its name.
+ */
 #include "top/jvm_rows.h"
 
 #include <dirent.h>
@@ -26,8 +29,9 @@
 #include "proc/status.h"
 #include "top/alloc_meter.h"
 
-#define SEARCH_NS    (5 * NS_PER_SEC) /* between searches of /proc, without a node */
-#define CONTAINER_ID 12               /* characters shown of one without a name */
+#define SEARCH_NS (5 * NS_PER_SEC) /* between searches of /proc, without a node */
+/* characters of its id that are shown for a container without a name */
+#define CONTAINER_ID 12
 #define JVMS_MAX     4096
 
 struct timed_thread {
@@ -46,7 +50,7 @@ struct thread_times {
 	u64 ns[NR_VM_WORKS]; /* since the first reading; never smaller than before */
 };
 
-#define LOOKS_MAX     3 /* a thread gets its name soon after its start */
+#define LOOKS_MAX     3 /* looks at a thread's name: it gets the name soon after its start */
 #define SCHEDSTAT_MAX 128
 #define THREADS_MAX   100000
 
@@ -334,13 +338,13 @@ static void set(char **to, const char *text, size_t max)
 	*to = str_take(&clean);
 }
 
-/* Version and collector, when its memory can be read. */
+/* Fills in version and collector once the JVM's memory can be read. */
 static void describe(struct watched *j, const struct hotspot *h)
 {
 	struct hotspot_info info;
 
 	hotspot_info(h, &info);
-	if (info.jdk == 8) /* its release is that of HotSpot, "25.504-b08" */
+	if (info.jdk == 8) /* for JDK 8 the release is HotSpot's own, "25.504-b08" */
 		set(&j->jdk, "8", SIZE_MAX);
 	else if (*info.release)
 		set(&j->jdk, info.release, strcspn(info.release, "+-"));
@@ -399,7 +403,7 @@ static void search(struct jvm_rows *r)
 	javaprocs_fini(&all);
 }
 
-/* Once the JVM itself can be asked for its main class. */
+/* Reads the main class again once it can be read from the JVM's memory. */
 static void read_name(struct watched *j, struct process_id id)
 {
 	char command[MAIN_CLASS_COMMAND_MAX];

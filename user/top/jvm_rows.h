@@ -7,7 +7,7 @@
 
 struct jvm_rows;
 
-/* Only these JVMs; all if there are no PIDs. The array must stay. */
+/* Rows for these JVMs only, or for all if there are no PIDs. The array must outlive the rows. */
 struct jvm_rows *jvm_rows_new(const pid_t *pids, size_t nr_pids);
 void jvm_rows_free(struct jvm_rows *r);
 

@@ -75,7 +75,7 @@ struct column_model {
 	const char *title;
 	size_t width;
 	bool is_text;  /* left-aligned */
-	u8 importance; /* those with the least are left out first */
+	u8 importance; /* columns with the least importance are left out first */
 };
 
 static const struct column_model columns[NR_COLUMNS] = {

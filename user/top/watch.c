@@ -342,7 +342,7 @@ static bool daemon_board_has_methods(const struct daemon_board *d)
 
 #define RECORD_HZ 99
 
-/* A recording, with what it rests on. */
+/* A recording, with the objects that it uses. */
 struct stream {
 	struct events events;
 	struct event_options sampling;
@@ -357,7 +357,7 @@ struct watch {
 	struct stream methods, record;
 	pid_t recorded;
 	u64 record_ns; /* for how long */
-	u64 nr_cuts;   /* of `methods` that are not taken yet */
+	u64 nr_cuts;   /* cuts for `methods` that were not taken yet */
 	struct hot *hot;
 	char *no_methods;
 	struct jvm_rows *rows;

@@ -14,7 +14,7 @@
 
 struct watch_options {
 	bool without_methods;
-	bool keeps_output_rights; /* for the files that watch_record leads to */
+	bool keeps_output_rights; /* keep the rights to write the files of watch_record */
 	const pid_t *pids;        /* only these JVMs; the array must stay */
 	size_t nr_pids;           /* 0: all */
 	const char *daemon_url;   /* NULL: own readings, else those of that daemon */

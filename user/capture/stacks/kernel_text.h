@@ -22,8 +22,9 @@ struct kernel_text {
 struct kernel_text kernel_text_read(const char *name);
 
 /*
- * The number of pcs, leaf first, to leave out: up to the last one of a row in the range, which is
- * among the first. Frames before that row belong to the tracepoint that took the sample.
+ * The number of pcs to leave out, counted from the leaf. The first frames belong to the tracepoint
+ * that took the sample, the next ones lie in the range. The last of these is the last one to leave
+ * out. 0 if no frame near the leaf lies in the range.
  */
 size_t kernel_text_frames(const struct kernel_text *t, const u64 *pcs, size_t nr);
 

@@ -73,7 +73,7 @@ static void keep(words *w, const char *variable)
 		vec_push(w, xasprintf("%s=%s", variable, value));
 }
 
-/* The user's session, where it has one. sudo does not pass its address on. */
+/* Adds the address of the user's session bus, if there is one: sudo does not pass it on. */
 static void add_session(words *w, uid_t uid)
 {
 	auto_free char *dir = xasprintf("/run/user/%u", uid);
@@ -114,7 +114,7 @@ char **page_user_environment(const struct page_user *u)
 	return w.at;
 }
 
-/* Whether nothing of another user is left. */
+/* Whether the process has no id, group or capability of another user left. */
 static bool is_only(const struct page_user *u)
 {
 	uid_t real, effective, saved;

@@ -110,7 +110,7 @@ static void child_fini(struct child *c)
 	*c = (struct child){ 0 };
 }
 
-/* Waits for its end. Returns its exit status as a shell does: 128 + N for signal N. */
+/* Waits for the child's end. Returns its exit status as a shell does: 128 + N for signal N. */
 static int child_wait(struct child *c)
 {
 	int status;
@@ -213,10 +213,13 @@ static void let_signals_kill(const struct record *r)
 	struct signalfd_siginfo first;
 	sigset_t none;
 
-	/* Otherwise it would stay pending and kill the program. */
+	/* Read the first signal: it would stay pending and kill the program. */
 	if (read(r->signal_fd, &first, sizeof(first)) < 0)
 		log_debug("the recording ended without a signal");
-	/* A lost terminal sends several; none of them asks to drop the profile. */
+	/*
+	 * Ignore further SIGHUPs: a lost terminal sends several, and none of them means to drop the
+	 * profile.
+	 */
 	signal(SIGHUP, SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -260,8 +263,8 @@ static int change(struct record *r, struct profile *p)
 }
 
 /*
- * Writes the only file, where else there is room if not there. *path is set to another name than
- * that, or to the name that was free.
+ * Writes the only file; if that fails, under another name or in another folder. *path is set if the
+ * name differs from the requested one.
  */
 static int write_out(const struct record *r, const struct profile *p, char **path, u64 *size_bytes)
 {
@@ -324,7 +327,7 @@ static void cut_in_time(struct record *r, u64 limit_ns)
 		r->next_part_ns += r->o.loop_ns;
 }
 
-/* Until the next event that run() knows of. */
+/* How long to wait: until the next event that run() expects. */
 static int wait_ms(const struct record *r, u64 elapsed_ns, u64 limit_ns)
 {
 	int timeout_ms = node_tick_ms(r->node);
@@ -337,7 +340,7 @@ static int wait_ms(const struct record *r, u64 elapsed_ns, u64 limit_ns)
 	return timeout_ms;
 }
 
-/* Until the time is over, a signal arrives, or the profiled command has ended. */
+/* Records until the time is over, a signal arrives, or the profiled command has ended. */
 static void run(struct record *r)
 {
 	u64 limit_ns = duration_ns(r), shown_ns = 0;
@@ -374,7 +377,7 @@ static void run(struct record *r)
 		summary_live_end();
 }
 
-/* Ticks until the recording has reached that state. */
+/* Ticks until the recording has reached `state`. */
 static void advance(struct record *r, enum recording_state state)
 {
 	for (node_tick(r->node); recording_state(r->recording) < state; node_tick(r->node))
@@ -483,7 +486,7 @@ static int finish(struct record *r)
 	return err || (r->o.agent == AGENT_ALWAYS && summary_refused(&recorded)) ? EXIT_FAILED : 0;
 }
 
-/* Before the recorder gives up the right to execute programs. */
+/* Starts the page opener. Call it before the recorder gives up the right to execute programs. */
 static int start_opener(struct record *r)
 {
 	int err = r->o.open ? page_opener_start(r->o.output, &r->opener) : 0;

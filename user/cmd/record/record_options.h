@@ -56,6 +56,6 @@ struct record_options {
 /* The defaults. */
 struct record_options record_options_default(void);
 
-/* Returns 0 to go on, 1 if nothing is left to do (--help), or -EINVAL after logging an error. */
+/* Returns 0 to continue, 1 if nothing is left to do (--help), or -EINVAL after logging an error. */
 int record_options_parse(struct record_options *o, int argc, char **argv);
 void record_options_fini(struct record_options *o);

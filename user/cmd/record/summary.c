@@ -254,7 +254,7 @@ static void print_attach(const struct sample_counts *counts, u64 nr_samples)
 			 kept == 1 ? "is" : "are");
 }
 
-/* The command that would name them. */
+/* Prints the command that would name these functions. */
 static void print_remedy(const struct recorded *r, const char *path)
 {
 	if (r->has_servers)

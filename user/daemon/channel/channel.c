@@ -85,7 +85,7 @@ static bool jvms_are_valid(const struct control_jvms *j)
 	return true;
 }
 
-/* A share of CPUs, which may be unknown. */
+/* Whether the number is a share of CPUs, or CONTROL_UNKNOWN. */
 static bool is_share(u64 ppm)
 {
 	return ppm == CONTROL_UNKNOWN || ppm <= MAX_PPM;

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/packet.h"
 
-#define BUFFER_BYTES (1 << 20) /* some 30 of the largest messages */
+#define BUFFER_BYTES (1 << 20) /* room for some 30 of the largest messages */
 #define ASKS_MAX     64
 
 int handover_pair(int ends[2])
@@ -78,7 +78,8 @@ int handover_receive(int sock, enum handover *kind)
 
 void handover_ask(int sock)
 {
-	packet_send(sock, "", 1, NULL, 0); /* if it is full, others wait there */
+	/* a full socket already has requests, so this one is not needed */
+	packet_send(sock, "", 1, NULL, 0);
 }
 
 bool handover_is_asked(int sock)

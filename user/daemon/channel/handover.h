@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The supervisor gives recorder and web process the two ends of a channel
- * (daemon/channel/channel.h) at the start, and again when one of them was started anew or asks for
- * it.
+ * (daemon/channel/channel.h): at the start, when one of them was restarted, and when one of them
+ * asks for a new channel.
  */
 #pragma once
 
@@ -26,12 +26,13 @@ enum handover {
 };
 
 /*
- * Receives an end without waiting, or what `*kind` says. Without `kind`, other things are dropped.
- * Returns the descriptor, -EAGAIN if none has arrived, -EPIPE if the supervisor is gone.
+ * Receives a descriptor without waiting; *kind says what it is. If `kind` is NULL, everything but
+ * an end of a channel is dropped. Returns the descriptor, -EAGAIN if none has arrived, -EPIPE if
+ * the supervisor is gone.
  */
 int handover_receive(int sock, enum handover *kind);
 
-/* Asks the supervisor for another channel. For the side that closed one: the other must not ask. */
+/* Asks the supervisor for another channel. Only the side that closed the channel may ask. */
 void handover_ask(int sock);
 
 /* Whether the process at the other end of `sock` has asked since the last call. Does not wait. */

@@ -32,7 +32,7 @@ enum control_kind {
 	CONTROL_START,
 	CONTROL_STOP,
 	CONTROL_DISCARD,
-	CONTROL_BOOK,  /* slices were not kept: begin a book */
+	CONTROL_BOOK,  /* slices could not be stored: begin a new book */
 	CONTROL_FIRED, /* a trigger: keep the slices before, and record */
 	CONTROL_WATCH, /* somebody looks: send readings for a while */
 	CONTROL_READING,
@@ -55,7 +55,7 @@ enum control_target {
 
 #define CONTROL_HZ 99
 
-/* The rate of recordings for which nobody gives one, such as those of triggers. */
+/* The rate of recordings that are requested without a rate, such as those of triggers. */
 static inline u32 control_usual_hz(u32 max_hz)
 {
 	return max_hz < CONTROL_HZ ? max_hz : CONTROL_HZ;
@@ -75,7 +75,7 @@ struct control_fired {
 	u32 target; /* enum control_target */
 	u32 duration_s, before_s;
 	char name[64], why[256], events[128], target_text[512];
-	char container[128]; /* whose slices to keep; "": of all */
+	char container[128]; /* keep the slices of this container; "": of all */
 };
 
 /* STOP and DISCARD; BOOK and WATCH have no number. */

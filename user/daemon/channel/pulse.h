@@ -24,7 +24,7 @@ void pulse_beat(struct pulse *p);
 /* When it last beat. */
 u64 pulse_beat_ns(const struct pulse *p);
 
-/* Whether it has beaten since that time of CLOCK_MONOTONIC. */
+/* Whether the recorder has written to the pulse since that time of CLOCK_MONOTONIC. */
 bool pulse_has_beaten(const struct pulse *p, u64 since_ns);
 
 /* How long the recorder has been silent. */

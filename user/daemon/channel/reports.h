@@ -49,7 +49,8 @@ struct control_node {
 	u64 heap_bytes, heap_free_bytes; /* allocated; free, but not given back to the kernel */
 	u32 continuous_hz;               /* 0: off */
 	u64 continuous_since_wall_ns;
-	char continuous_why[256]; /* why that rate; "" if it is the one that was asked for */
+	/* why the rate differs from the requested one; "" if it does not */
+	char continuous_why[256];
 	u32 nr_caches;
 	struct control_cache caches[CONTROL_CACHES_MAX];
 	u32 nr_excluded;
@@ -100,12 +101,12 @@ struct control_part {
 /* The last message about a recording. Its profile is complete now. */
 struct control_ended {
 	u32 id;
-	u32 is_cut;     /* it ended before it should: `why` has the reason */
-	s32 err;        /* 0, or a negative errno: it could not start, or failed */
+	u32 is_cut;     /* the recording ended early: `why` has the reason */
+	s32 err;        /* 0, or a negative errno: the recording could not start, or failed */
 	char why[1024]; /* the sentences for `err`, and warnings; "" if there are none */
 };
 
-/* The processes without which a recorder cannot go on. */
+/* The helper processes without which a recorder cannot continue. */
 enum control_helper {
 	CONTROL_HELPER_ZYGOTE,
 	CONTROL_HELPER_MEMORY,
@@ -142,7 +143,7 @@ struct control_service {
 struct control_slice {
 	u64 begin_wall_ns, end_wall_ns;
 	u64 bytes, samples, lost, missed;
-	u32 begins_book; /* the record needs none before it */
+	u32 begins_book; /* the record begins a book: reading it needs no earlier record */
 	u32 nr_events;
 	char events[CONTROL_SLICE_EVENTS][16]; /* "cpu", "alloc", .. */
 	u32 nr;
@@ -163,10 +164,11 @@ struct control_method {
 /* Rates are in millionths of a CPU, or in bytes per second. */
 struct control_reading_jvm {
 	s32 pid;
-	u32 alloc_is_least; /* threads ended meanwhile: some of their bytes are missing */
-	u64 start_ns;       /* of the process, CLOCK_BOOTTIME */
+	/* threads ended between the readings: some of their bytes are missing */
+	u32 alloc_is_least;
+	u64 start_ns; /* of the process, CLOCK_BOOTTIME */
 	char name[192], container[128], jdk[32], collector[32];
-	char gap[128]; /* why its memory is not read; "" if it is */
+	char gap[128]; /* why the JVM's memory is not read; "" if it is read */
 	u64 cpu_ppm, gc_ppm, jit_ppm, alloc_rate;
 	u64 allocated_bytes, partial_threads; /* since the readings began */
 	u64 heap_used, heap_committed, collections;
@@ -182,7 +184,7 @@ struct control_reading {
 	u32 first; /* this begins a new reading */
 	u32 last;  /* and this ends it */
 	u32 nr_cpus, load_milli[3];
-	u64 wall_ns, passed_ns; /* since the reading before; 0: it is the first one */
+	u64 wall_ns, passed_ns; /* since the previous reading; 0: this is the first one */
 	u64 busy_ppm, stolen_ppm, other_ppm, own_ppm;
 	u32 nr;
 	struct control_reading_jvm at[CONTROL_READING_JVMS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The limits of the daemon's recorder: /etc/sysflame/recorder.conf. Lines are `key =
- * value`; `#` begins a comment. A web process that was taken over cannot go beyond it.
+ * The limits of the daemon's recorder: /etc/sysflame/recorder.conf. Lines are `key = value`; `#`
+ * begins a comment. A web process that was taken over cannot exceed these limits.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #define CONF_PATH "/etc/sysflame/recorder.conf"
 
-/* Events that change other processes or are dear. They need a line `allow = NAME, ..`. */
+/* Events that change other processes or are expensive. They need a line `allow = NAME, ..`. */
 enum conf_event {
 	CONF_UPROBE,
 	CONF_USDT,
@@ -31,7 +31,7 @@ struct conf {
 	u32 nr_triggers;
 };
 
-/* 999 Hz, one hour, 4 recordings, no dear events. */
+/* The defaults: 999 Hz, one hour, 4 recordings, no expensive events. */
 struct conf conf_default(void);
 
 /*

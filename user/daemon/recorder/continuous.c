@@ -16,7 +16,7 @@
 #include "profile/names.h"
 
 #define FULL_HZ        19
-#define WAIT_MIN_NS    (50 * NS_PER_MS) /* of offcpu and lock at the full rate */
+#define WAIT_MIN_NS    (50 * NS_PER_MS) /* minimum of offcpu and lock at the full rate */
 #define ALLOC_INTERVAL (16ull << 20)    /* bytes between two samples */
 
 #define SLICE_NS (10 * NS_PER_SEC)
@@ -53,7 +53,7 @@ struct continuous {
 	u64 own_ns, sampled;     /* at the last decision */
 	u64 book_hour;           /* of the last slice */
 	u64 nr_samples, nr_lost; /* of all slices */
-	bool is_shared;          /* since the last decision other recordings ran, too */
+	bool is_shared;          /* other recordings ran, too, since the last decision */
 	bool is_stopping;
 };
 
@@ -213,7 +213,7 @@ static u32 cpu_type(const struct profile *p)
 	return type;
 }
 
-/* Samples become the CPU time that they stand for. */
+/* Turns samples into the CPU time that they stand for. */
 static void weigh_by_time(struct profile *p, u32 hz)
 {
 	u32 cpu = cpu_type(p);
@@ -244,7 +244,7 @@ static struct control_service *use_of(struct control_slice *s, const char *name)
 	return new;
 }
 
-/* The event of the slice that a type has the values of; NR if there is none. */
+/* The event whose values the type has; NR if it has none of the slice's events. */
 static u32 event_of(const struct control_slice *s, const struct value_type *t)
 {
 	u32 event = 0;
@@ -297,7 +297,7 @@ static void send_slice(struct continuous *c, struct cut *cut, u32 hz)
 	int fd = err ? err : channel_file(record.at, record.len);
 	if (fd < 0) {
 		log_warn("a slice of continuous profiling is lost: %s", strerror(-fd));
-		slice_writer_begin(c->writer); /* the next one must not refer to it */
+		slice_writer_begin(c->writer); /* the next slice must not refer to the lost one */
 		return;
 	}
 	m.slice.bytes = record.len;
@@ -332,7 +332,7 @@ static void decide(struct continuous *c, u64 now_ns)
 {
 	u64 passed_ns = now_ns - c->measured_ns, sampled = nr_sampled(&c->now);
 	u64 own_ns = node_cpu_ns(c->node);
-	/* The sum of processes falls when one of them ends. */
+	/* own_ns is a sum over processes, which falls when one of them ends. */
 	u64 used_ns = own_ns > c->own_ns ? own_ns - c->own_ns : 0;
 	u64 cpu_ppm = passed_ns ? used_ns * PPM / passed_ns : 0;
 	u64 samples_s = passed_ns ? (sampled - c->sampled) * NS_PER_SEC / passed_ns : 0;
@@ -366,7 +366,7 @@ static void end_slice(struct continuous *c, u64 now_ns)
 		decide(c, now_ns);
 }
 
-/* The recording was started, but its events were not. */
+/* Handles a recording whose events could not be started. */
 static void take_failure(struct continuous *c, u64 now_ns)
 {
 	if (!c->now.recording || recording_state(c->now.recording) != RECORDING_DONE)

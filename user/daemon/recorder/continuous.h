@@ -19,12 +19,12 @@ struct continuous_options {
 	const char *events; /* as in -e */
 	bool has_agents;    /* for alloc and lock */
 	struct governor_limits limits;
-	struct readings *readings; /* that get the samples; may be NULL */
+	struct readings *readings; /* readings that get the samples; may be NULL */
 };
 
 #define CONTINUOUS_EVENTS "cpu, offcpu, alloc and lock"
 
-/* Whether it is a list of some of these, each once. */
+/* Whether the text is a list of these events, each at most once. */
 bool continuous_events_are_valid(const char *events);
 
 /*
@@ -37,7 +37,7 @@ struct continuous *continuous_new(struct node *n, const struct continuous_option
 				  struct outbox *out);
 void continuous_free(struct continuous *c);
 
-/* The web process is another one: the next slice begins a book. */
+/* Call it when there is a new web process: the next slice begins a book. */
 void continuous_begin_book(struct continuous *c);
 
 /*

@@ -6,22 +6,24 @@
 #include <stdio.h>
 #include <string.h>
 
-#define OVER_SLICES 2  /* in a row, before the rate falls */
+#define OVER_SLICES 2  /* slices in a row over the budget before the rate falls */
 #define SAME_SLICES 2  /* before another change */
-#define FIT_SLICES  6  /* in a row, before it rises */
-#define FIT_MOST    96 /* after rises that were taken back */
-#define FIT_PERCENT 80 /* of the budget, which the next rate may use */
+#define FIT_SLICES  6  /* slices in a row within the budget before the rate rises */
+#define FIT_MOST    96 /* largest value of fit_slices, reached after rises that were taken back */
+#define FIT_PERCENT 80 /* the next higher rate must fit in this part of the budget */
 #define PPM_PERCENT 10000.0
 
-#define SAME_PERCENT  80 /* of the cost before a fall: it has not followed the rate */
-#define CHEAP_PERCENT 40 /* of the budget without user stacks, before these are taken again */
+/* if the cost is still this part of the cost before a fall, the fall saved nothing */
+#define SAME_PERCENT 80
+/* user stacks are taken again when the cost is below this part of the budget */
+#define CHEAP_PERCENT 40
 
 struct level {
 	u32 hz;
 	bool is_kernel_only;
 };
 
-/* The last one is off; those without user stacks come just before it. */
+/* The last level is off. The levels without user stacks come just before it. */
 static const struct level levels[] = {
 	{ 19, false }, { 11, false }, { 7, false }, { 3, false },
 	{ 3, true },   { 1, true },   { 0, true },
@@ -61,13 +63,16 @@ static bool fits(const struct governor *g, u64 cpu_ppm, u64 samples_s)
 
 	if (g->step == CHEAP)
 		return cpu_ppm * 100 <= g->limits.cpu_ppm * CHEAP_PERCENT;
-	if (g->step > CHEAP) /* new programs cost most, whatever the rate is */
+	if (g->step > CHEAP) /* new programs cost most, at any rate */
 		now = next;
 	return cpu_ppm * next * 100 <= g->limits.cpu_ppm * now * FIT_PERCENT &&
 	       samples_s * next * 100 <= g->limits.samples_s * levels[g->step].hz * FIT_PERCENT;
 }
 
-/* Costs that grow faster than the rate would otherwise make it rise and fall for ever. */
+/*
+ * Doubles the patience before the next rise if the last rise had to be taken back. Otherwise a cost
+ * that grows faster than the rate would make the rate rise and fall for ever.
+ */
 static void judge_rise(struct governor *g)
 {
 	if (!g->has_risen)
@@ -121,7 +126,7 @@ static bool fall(struct governor *g, u64 cpu_ppm, u64 samples_s)
 {
 	u32 next = lower_step(g, cpu_ppm);
 
-	/* Neither samples nor a little more CPU time are a reason to see nothing. */
+	/* Do not switch off because of samples, or of a little more CPU time than allowed. */
 	if (next == OFF && cpu_ppm < 2 * g->limits.cpu_ppm)
 		return false;
 	judge_rise(g);

@@ -15,26 +15,29 @@
 
 #define GOVERNOR_SLICES     60 /* ten minutes */
 #define GOVERNOR_OFF_SLICES 5
-#define GOVERNOR_CPUS       4 /* the limits are those of so many CPUs */
+#define GOVERNOR_CPUS       4 /* number of CPUs for which the limits are stated */
 
 struct governor_limits {
 	u64 cpu_ppm;   /* own CPU time, in millionths of one CPU */
 	u64 samples_s; /* samples per second */
 };
 
-/* A node with more than GOVERNOR_CPUS has as much more to do. */
+/* The limits for a node with more than GOVERNOR_CPUS, which has more work in proportion. */
 struct governor_limits governor_scale(const struct governor_limits *limits, u32 nr_cpus);
 
 struct governor {
 	struct governor_limits limits;
-	u32 step;            /* in the list of levels */
-	u64 fell_ppm;        /* the cost at which the rate fell last; 0: it rose since */
-	s64 saved_ppm;       /* of CPU time, in ppm of a slice; negative: overspent */
-	u32 nr_over, nr_fit; /* slices in a row over the budget; in which the next rate would fit */
-	u32 nr_same;         /* slices since the rate changed, which itself takes CPU time */
-	u32 fit_slices;      /* nr_fit before it rises */
-	bool has_risen;      /* at the last change */
-	char why[256];       /* why the level is lower than the first; "" if it is the first */
+	u32 step;      /* in the list of levels */
+	u64 fell_ppm;  /* cost at the last fall of the rate; 0: the rate has risen since */
+	s64 saved_ppm; /* saved CPU time, in ppm of a slice; negative: overspent */
+	/*
+	 * slices in a row over the budget; slices in a row in which the next higher rate would fit
+	 */
+	u32 nr_over, nr_fit;
+	u32 nr_same;    /* slices since the rate changed; the change itself takes CPU time */
+	u32 fit_slices; /* nr_fit before it rises */
+	bool has_risen; /* at the last change */
+	char why[256];  /* why the level is lower than the first; "" if it is the first */
 };
 
 void governor_init(struct governor *g, const struct governor_limits *limits);

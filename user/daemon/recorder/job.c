@@ -42,7 +42,7 @@ static int part_make(struct profile *p, const struct redaction *redaction, u64 *
 
 #define STATE_EVERY_NS NS_PER_SEC
 #define PART_EVERY_NS  (2 * NS_PER_SEC)
-#define TARGET_NS      (5 * NS_PER_SEC) /* for a process to match the target */
+#define TARGET_NS      (5 * NS_PER_SEC) /* time for a process to match the target */
 #define PART_SHARE     30               /* parts get longer with time: an hour has some 150 */
 
 struct job {
@@ -59,7 +59,7 @@ struct job {
 	enum control_target target;
 	char *target_text;
 	bool is_discarded, is_stopped, is_cut;
-	bool has_one_part; /* its samples have no time: --live, --leaks */
+	bool has_one_part; /* one part only, because its samples have no time: --live, --leaks */
 	struct str why;    /* warnings and errors */
 };
 

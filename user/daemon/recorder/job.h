@@ -13,7 +13,7 @@ struct job;
 
 /*
  * Starts the recording that was asked for, within the limits of `conf`. Samples get the label
- * `service`. NULL, and ENDED is sent, if it cannot.
+ * `service`. If it cannot start, returns NULL and sends ENDED.
  */
 struct job *job_start(struct node *n, const struct conf *conf, const struct control_start *wanted,
 		      struct outbox *out);
@@ -23,10 +23,10 @@ u32 job_id(const struct job *j);
 /* Ends the window; parts and ENDED follow from job_tick. */
 void job_stop(struct job *j);
 
-/* The same, before its time: the profile says why, in a sentence. */
+/* Ends the window early. `why`, a sentence, becomes a part of the profile. */
 void job_cut(struct job *j, const char *why);
 
-/* Ends it without a further part. */
+/* Ends the recording without a further part. */
 void job_discard(struct job *j);
 
 /* Sends progress and complete parts. Returns true after it sent ENDED; then call job_free. */

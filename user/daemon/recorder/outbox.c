@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 
-#define WAITING_MAX 256 /* more than an hour of slices is lost otherwise */
+#define WAITING_MAX 256 /* enough for more than half an hour of slices */
 
 static void drop(struct outbox *o)
 {

@@ -31,7 +31,7 @@ struct readings *readings_new(struct node *n)
 	return r;
 }
 
-/* The next reading is a first one. */
+/* Stops reading: the next reading will be a first one again. */
 static void stop(struct readings *r)
 {
 	jvm_rows_free(r->rows);

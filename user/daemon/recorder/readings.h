@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The numbers of all JVMs for people who look at them: `sysflame top --daemon`. They are read once
- * a second, however many look, and not at all if nobody does. The hottest methods are those of the
- * slices of continuous profiling.
+ * a second while anybody looks at them. The hottest methods are those of the slices of continuous
+ * profiling.
  */
 #pragma once
 

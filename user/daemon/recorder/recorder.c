@@ -44,8 +44,9 @@ struct seen {
 
 struct jvm_list {
 	struct node *node;
-	u64 at_ns;                    /* when the last list was made */
-	VEC(struct seen) before, now; /* of the last list, and of the one that is being made */
+	u64 at_ns; /* when the last list was made */
+	/* processes of the last list, and of the list that is being made */
+	VEC(struct seen) before, now;
 	VEC(struct control_jvm) jvms;
 };
 
@@ -81,7 +82,7 @@ struct adding {
 	u64 passed_ns;
 };
 
-/* No event reports that a process becomes another user. */
+/* Reads the user again: no event reports a change of the user. */
 static void read_user(struct process *p)
 {
 	struct proc_status now;
@@ -154,8 +155,9 @@ static void jvm_list_tick(struct jvm_list *l, u64 now_ns, struct outbox *out)
 	memcpy(&l->now, &old, sizeof(old));
 }
 
-#define REPORT_NS     NS_PER_SEC
-#define HEAP_NS       (10 * NS_PER_SEC) /* reading its size walks through the free parts */
+#define REPORT_NS NS_PER_SEC
+/* between reads of the heap's size, which walk through its free parts */
+#define HEAP_NS       (10 * NS_PER_SEC)
 #define SWEEP_NS      (60 * NS_PER_SEC)
 #define END_NS        (3 * NS_PER_SEC) /* for the last parts after SIGTERM */
 #define TURN_MESSAGES 16
@@ -466,7 +468,7 @@ static void report(struct recorder *r, u64 now_ns)
 	outbox_offer(&r->out, &m);
 }
 
-/* A node_options.jvm_killed. Others than a fault send KILL and TERM. */
+/* A node_options.jvm_killed. SIGKILL and SIGTERM are no crash: other processes send them. */
 static void report_crash(struct process *p, u32 signal, void *ctx)
 {
 	struct recorder *r = ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that must not leave the recorder. */
+/* Replaces names that must not leave the recorder. */
 #include "daemon/recorder/redaction.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "profile/frames/pattern.h"
 
 #define PATTERN_MAX 256
-#define SEARCH_NS   (200 * NS_PER_MS) /* for all names of a profile */
+#define SEARCH_NS   (200 * NS_PER_MS) /* time for all names of a profile */
 
 struct redaction {
 	VEC(char *) texts;
@@ -92,7 +92,10 @@ int redaction_set(struct redaction *r, const char *const *texts, size_t nr, stru
 	return 0;
 }
 
-/* An error is a search that took too long, as a name can be made for. */
+/*
+ * Whether the name matches a pattern. A search that takes too long counts as a match: a name can be
+ * made to cause that.
+ */
 static bool matches(const struct redaction *r, const char *text)
 {
 	if (!text || !*text)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names that must not leave the recorder: those in which a pattern matches
- * (profile/frames/pattern.h) are replaced as a whole by "[redacted]". What cannot be decided in
- * time is replaced, too.
+ * (profile/frames/pattern.h) are replaced as a whole by "[redacted]". A name for which this cannot
+ * be decided in time is replaced, too.
  */
 #pragma once
 
@@ -31,5 +31,8 @@ void redaction_field(const struct redaction *r, char *field, size_t size);
 /* REDACTED, or `text`. */
 const char *redaction_text(const struct redaction *r, const char *text);
 
-/* Frames with module and file, labels, notes, title and target. Call it after frames got names. */
+/*
+ * Redacts frames with module and file, labels, notes, title and target. Call it after the frames
+ * got their names.
+ */
 void redaction_profile(const struct redaction *r, struct profile *p);

@@ -6,7 +6,7 @@
 #include "daemon/channel/protocol.h"
 #include "daemon/recorder/trigger_rule.h"
 
-/* Counters of a JVM, group or node, most of which only grow. */
+/* Counters of a JVM, a control group or the node; most of them only grow. */
 struct trigger_counters {
 	u64 cpu_ns, gc_ns, allocated;
 	u64 periods, throttled;
@@ -25,7 +25,10 @@ int trigger_read_jvm(struct node *n, struct process *p, enum trigger_what what,
 		     struct trigger_counters *out);
 int trigger_read_group(struct node *n, const struct trigger_rule *r, struct trigger_counters *out);
 
-/* Whether there is no news: samples of continuous profiling are counted once in a slice. */
+/*
+ * Whether the value has no news yet: samples of continuous profiling are counted only once in a
+ * slice.
+ */
 bool trigger_waits(enum trigger_what what, const struct trigger_counters *from,
 		   const struct trigger_counters *to);
 

@@ -18,20 +18,20 @@
 #define DAY_NS    (24 * 3600 * NS_PER_SEC)
 #define SUBJECTS  512 /* of a rule: JVMs that it watches */
 
-/* A JVM, group or the node, as a rule sees it. */
+/* One thing that a rule watches: a JVM, a control group, or the node. */
 struct subject {
 	u64 key;
 	struct trigger_counters last;
 	u64 at_ns;    /* of `last` */
-	u64 since_ns; /* the rule holds since; 0: it does not */
+	u64 since_ns; /* since when the rule's condition holds; 0: it does not */
 	u64 seen_ns;
-	bool is_unread; /* there are no slices: at_ns moves on */
+	bool is_unread; /* there are no slices: at_ns advances without a value */
 };
 
 struct watched {
 	struct trigger_rule rule;
 	VEC(struct subject) subjects;
-	u64 rests_until_ns, day_ns; /* the day of the quota began */
+	u64 rests_until_ns, day_ns; /* end of the rest; begin of the quota's day */
 	u32 nr_today;
 };
 
@@ -163,7 +163,7 @@ static bool may_fire(struct look *l)
 	return l->now_ns >= w->rests_until_ns && w->nr_today < w->rule.quota;
 }
 
-/* Nobody knows whether the rule holds in a time without slices. */
+/* Skips a time without slices, in which it is unknown whether the rule holds. */
 static void wait_for_news(struct subject *s, u64 now_ns)
 {
 	s->is_unread |= now_ns - s->at_ns > UNREAD_NS;
@@ -173,7 +173,7 @@ static void wait_for_news(struct subject *s, u64 now_ns)
 	s->since_ns = 0;
 }
 
-/* `counters` are of a subject now. */
+/* Judges a subject by its present `counters`. */
 static void judge(struct look *l, const struct trigger_target *target,
 		  const struct trigger_counters *counters)
 {

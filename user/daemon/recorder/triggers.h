@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Watches the node by the rules of recorder.conf. A rule that held long enough sends FIRED to the
- * web process, which keeps the slices before, records, and reports. The quota and the rest between
- * two recordings hold for a rule, not for each JVM.
+ * Watches the node by the rules of recorder.conf. When a rule's condition has held long enough,
+ * FIRED is sent to the web process, which keeps the slices before, records, and reports. Quota and
+ * cooldown count for a rule, not for each JVM.
  */
 #pragma once
 
@@ -16,8 +16,8 @@ struct triggers *triggers_new(struct node *n);
 void triggers_free(struct triggers *t);
 
 /*
- * Replaces the rules. A rule whose name was there before keeps its quota and its rest. If its
- * condition is the same, too, the time for which it has held so far counts on.
+ * Replaces the rules. A rule whose name was there before keeps its quota and its rest. If the
+ * condition is the same, too, the time for which it has held so far keeps counting.
  */
 void triggers_use(struct triggers *t, const struct conf *c);
 

@@ -150,7 +150,7 @@ static int check_dir(const char *path, const struct stat *st, struct str *why)
 	return 0;
 }
 
-/* The web process opens what an earlier one made, which may have been another user's. */
+/* Checks that files of an earlier web process belong to the present user, who must open them. */
 static int check_owner(int dir, const char *path, uid_t user, gid_t group, struct str *why)
 {
 	struct stat st;
@@ -205,7 +205,10 @@ int home_give(const char *path, uid_t user, gid_t group, struct str *why)
 
 	if (mkdir(path, 0700) && errno != EEXIST)
 		return fail(why, path);
-	/* An earlier start gave it away; root without CAP_DAC_OVERRIDE could not open it. */
+	/*
+	 * An earlier start gave the directory to that user. Root without CAP_DAC_OVERRIDE could not
+	 * open it.
+	 */
 	if (!lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == user)
 		return 0;
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -224,7 +227,7 @@ static int take_lock(struct home *h, const char *path, struct str *why)
 	h->lock = openat(h->dir, "daemon.lock", O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (h->lock < 0)
 		return fail(why, "daemon.lock");
-	/* Who asks for the link has it for a moment. */
+	/* Try again: a process that reads the address holds the lock for a moment. */
 	for (int i = 0; i < LOCK_TRIES; i++) {
 		if (!flock(h->lock, LOCK_EX | LOCK_NB))
 			return 0;
@@ -259,7 +262,7 @@ int home_open(const char *path, uid_t user, gid_t group, struct home *out, struc
 		       ?: get_token(out->dir, "token.viewer", out->viewer_token, why);
 }
 
-/* In a Kubernetes Secret it is a symbolic link, and readable for a group. */
+/* Reads a token. In a Kubernetes Secret its file is a symbolic link, and readable for a group. */
 static int read_given_token(int folder, const char *name, char out[TOKEN_LEN + 1], struct str *why)
 {
 	auto_close int fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -306,7 +309,10 @@ void home_close(struct home *h)
 		close(take_fd(h->dir));
 }
 
-/* A daemon that was killed leaves its address, and anybody may listen there since. */
+/*
+ * Whether a daemon runs on the directory. A killed daemon leaves its file `address`, and another
+ * process may listen there by now.
+ */
 static bool daemon_runs(int dir)
 {
 	auto_close int lock = openat(dir, "daemon.lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);

@@ -21,7 +21,10 @@
 #define UNIX_PREFIX "unix:"
 #define UNIX_MODE   0660
 
-/* A socket of an earlier daemon is in the way of the next one. Nothing else is removed. */
+/*
+ * Removes the socket of an earlier daemon, on whose path the next one must listen. Removes no other
+ * kind of file.
+ */
 static void remove_socket(const char *path)
 {
 	struct stat st;
@@ -79,7 +82,10 @@ static bool is_loopback(const struct sockaddr *at)
 	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)at)->sin6_addr);
 }
 
-/* Where this machine reaches a socket of all addresses; NULL: by its own address. */
+/*
+ * The host by which this machine reaches a socket that listens on all addresses; NULL for any other
+ * socket.
+ */
 static const char *local_host(const struct sockaddr *at)
 {
 	if (at->sa_family == AF_INET)

@@ -23,7 +23,7 @@ struct rendezvous {
 	struct sockaddr_un at;
 	bool listens;
 	int fd; /* the listening socket; the web process's side: a copy of the connection, or -1 */
-	uid_t uid; /* who may connect, beside root and ourselves */
+	uid_t uid; /* user who may connect, besides root and our own user */
 	u64 tried_ns;
 };
 
@@ -50,7 +50,7 @@ static int new_socket(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A socket on which nobody listens is the rest of a recorder that was killed. */
+/* Removes a socket on which nobody listens: a killed recorder has left it. */
 static void remove_stale(const struct rendezvous *m)
 {
 	auto_close int fd = new_socket();
@@ -72,7 +72,9 @@ int rendezvous_listen(const char *path, uid_t uid, struct rendezvous **out, stru
 	m->uid = uid;
 	remove_stale(m);
 	m->fd = new_socket();
-	/* The web process's user may connect; rendezvous_accept looks at who it is. */
+	/*
+	 * The socket's mode lets the web process's user connect; rendezvous_accept checks the user.
+	 */
 	if (m->fd < 0 || bind(m->fd, (struct sockaddr *)&m->at, sizeof(m->at)) ||
 	    chmod(path, 0666) || listen(m->fd, 4)) {
 		err = -errno;

@@ -30,8 +30,9 @@
 #define KILL_NS    (2 * NS_PER_SEC)  /* to end after SIGKILL; longer in a call that never returns */
 /* a shorter silence is ignored; for a longer one its cause is looked up */
 #define QUIET_NS NS_PER_SEC
-#define STALL_NS (3 * NS_PER_SEC) /* without a look, after which a silence counts anew */
-#define LEFT_MAX 3                /* each keeps its memory and its events */
+/* if the supervisor has not looked for so long, a silence counts from the present */
+#define STALL_NS (3 * NS_PER_SEC)
+#define LEFT_MAX 3 /* each keeps its memory and its events */
 
 enum which {
 	RECORDER,
@@ -41,7 +42,7 @@ enum which {
 
 struct child {
 	struct supervised what;
-	u64 nr_before; /* of its kind, that have ended */
+	u64 nr_before; /* processes of this kind that have ended */
 	pid_t pid;     /* 0: it does not run */
 	int sock;
 	bool is_mute; /* it has closed its end of `sock` */
@@ -62,8 +63,9 @@ struct supervisor {
 	const struct supervisor_options *o;
 	struct child children[NR_CHILDREN];
 	struct rendezvous *rendezvous; /* NULL: both children are ours */
-	pid_t left[LEFT_MAX]; /* recorders that were killed, but have not ended; 0: a free place */
-	bool is_full;         /* `left` has no free place: no recorder is started until one ends */
+	/* PIDs of recorders that were killed but have not ended; 0: a free place */
+	pid_t left[LEFT_MAX];
+	bool is_full; /* `left` has no free place: no recorder is started until one ends */
 	struct pulse *pulse;
 	struct silence silence;
 	u64 looked_ns; /* when the recorder's silence was last judged */
@@ -136,7 +138,9 @@ static int start_child(struct supervisor *s, struct child *c)
 	return 0;
 }
 
-/* The other process belongs to another supervisor: ours gets its end of the connection. */
+/*
+ * The other process belongs to another supervisor: gives our child the end of the connection to it.
+ */
 static void serve_rendezvous(struct supervisor *s)
 {
 	for (int i = 0; s->rendezvous && !s->is_ending && i < NR_CHILDREN; i++) {
@@ -151,7 +155,7 @@ static void serve_rendezvous(struct supervisor *s)
 	}
 }
 
-/* Both get an end of a new channel, which is what all asked for that have asked before. */
+/* Gives both children an end of a new channel. That answers all earlier requests for a channel. */
 static void connect_children(struct supervisor *s)
 {
 	int ends[2];
@@ -272,7 +276,7 @@ static void exclude_target(struct supervisor *s)
 		 e->id.pid, comm.at);
 }
 
-/* With its children, which are in its group. */
+/* Kills a child with its own children, which are in its process group. */
 static void kill_child(struct child *c)
 {
 	kill(-c->pid, SIGKILL);
@@ -281,8 +285,9 @@ static void kill_child(struct child *c)
 }
 
 /*
- * The silence without the time for which the recorder waited for a CPU, and without that for which
- * the supervisor did not run: on a busy machine, and after a freeze, the recorder does not hang.
+ * The recorder's silence, less the time for which it waited for a CPU and the time for which the
+ * supervisor did not run. Otherwise a recorder on a busy machine, or after a freeze, would seem to
+ * hang.
  */
 static u64 silent_ns(struct supervisor *s, pid_t pid)
 {
@@ -363,7 +368,7 @@ static void serve_signals(struct supervisor *s)
 			s->is_ending = true;
 		if (info.ssi_signo == SIGHUP && s->children[RECORDER].pid)
 			kill(s->children[RECORDER].pid, SIGHUP);
-		/* One that starts reads everything anew. */
+		/* A child that is just starting reads everything anyway. */
 		if (info.ssi_signo == SIGHUP && s->children[WEB].pid && s->o->renew)
 			s->o->renew(s->children[WEB].sock, s->o->ctx);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parent of the daemon's processes. It starts them, connects them, again when one of them asks,
- * and starts them again when they end (restart_at_ns); it parses nothing. They end when it does;
- * signals to its group do not reach them.
+ * and starts them again when they end (restart_at_ns); it parses nothing. The processes end when
+ * the parent ends. Signals to the parent's group do not reach them.
  */
 #pragma once
 

@@ -12,8 +12,9 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 
-#define PEM_MAX   (256u << 10)
-#define KEY_MODES 037 /* its group may read a key, as that of ssl-cert does */
+#define PEM_MAX (256u << 10)
+/* forbidden bits of a key's mode: the group may read it, as Debian's ssl-cert does */
+#define KEY_MODES 037
 
 static int fail(struct str *why, const char *path, int err)
 {

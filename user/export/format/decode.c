@@ -23,10 +23,11 @@
  */
 struct tierpath_step {
 	frame_id frame, c2;
-	node_id node;            /* valid below nr_nodes */
-	u64 ends[NR_TIER_PARTS]; /* of each part: the value of the path's `sum` at its end */
-	u8 part;                 /* the current one; NR_TIER_PARTS: the rest, or no tiers */
-	u64 first_end;           /* the first end of any part on the path up to this step */
+	node_id node; /* valid below nr_nodes */
+	/* for each part, the value of the path's `sum` at the part's end */
+	u64 ends[NR_TIER_PARTS];
+	u8 part;       /* the current one; NR_TIER_PARTS: the rest, or no tiers */
+	u64 first_end; /* the first end of any part on the path up to this step */
 };
 
 struct tierpath {
@@ -43,7 +44,10 @@ struct tierpath {
 
 static const enum frame_kind kinds[NR_TIER_PARTS] = { FRAME_INTERPRETED, FRAME_C1, FRAME_INLINED };
 
-/* The undivided nodes have room in `p` in any case, and the path that reaches the limit, too. */
+/*
+ * Limits the number of nodes. The undivided nodes, and the path that reaches the limit, always have
+ * room in `p`.
+ */
 /* Starts a path for `nr` nodes. It limits the number of nodes that tiers add. */
 static void tierpath_init(struct tierpath *path, struct profile *p, size_t nr)
 {
@@ -293,7 +297,7 @@ static int read_meta(struct decoder *d)
 	return err ? damaged(d, "its description is unreadable") : 0;
 }
 
-/* Once all are there, because the texts may move before. */
+/* Call it when all texts are read: until then they may move in memory. */
 static void point_at_names(struct decoder *d, const size_t *ends, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
@@ -326,7 +330,7 @@ static int read_names(struct decoder *d)
 	return c->is_bad || c->at != c->end ? damaged(d, "its names do not fit") : 0;
 }
 
-/* An unknown kind is read as native, as docs/profile-format.md says. */
+/* Reads an unknown kind as native, as docs/profile-format.md requires. */
 static enum frame_kind kind_of(u8 byte)
 {
 	u8 kind = byte & 15;

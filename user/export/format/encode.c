@@ -475,8 +475,8 @@ static void gather(struct encoder *e, const node_id *parents, u32 nr_parents)
 }
 
 /*
- * The file has the heaviest sibling first. Ascending here, because the walk takes the last one
- * first.
+ * Sorts siblings by ascending weight. The walk takes the last one first, so the file has the
+ * heaviest sibling first.
  */
 static int by_weight(const void *a, const void *b, void *frames)
 {

@@ -73,7 +73,7 @@ static void set_strategy(z_stream *z, int strategy, struct str *out)
 	} while (!z->avail_out);
 }
 
-/* `is_plain`: without repetitions, hence at most to an eighth. */
+/* `is_plain`: compresses without a search for repetitions, hence at most to an eighth. */
 static int deflate_sections(z_stream *z, const struct str *body, bool is_plain, struct str *out)
 {
 	struct cursor table = { (u8 *)body->at, (u8 *)body->at + body->len, false };
@@ -133,7 +133,10 @@ int envelope_pack(const struct str *body, u32 nr_nodes, struct str *out)
 	u8 header[HEADER_LEN];
 	int err = deflate_all(body, false, &payload);
 
-	/* Dozens of value types whose weights are nearly all zeros; no reader would accept it. */
+	/*
+	 * This happens for dozens of value types whose weights are nearly all zeros. No reader
+	 * would accept such a file.
+	 */
 	if (!err && gzip_is_bomb(payload.len, body->len)) {
 		str_clear(&payload);
 		err = deflate_all(body, true, &payload);

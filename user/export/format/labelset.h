@@ -22,7 +22,10 @@ const char *labelsets_dim_name(enum label label);
 /* The value of that dimension: "java-123", "" if unknown. The caller frees it. */
 char *labelsets_text(const struct labels *l, enum label label);
 
-/* The same for people: a JVM has its own name, "tomcat - Bootstrap - 123". The caller frees it. */
+/*
+ * As labelsets_text, for people: a JVM has its own name, "tomcat - Bootstrap - 123". The caller
+ * frees it.
+ */
 char *labelsets_shown(const struct labels *l, enum label label);
 
 /* The label of that dimension, or -1. */

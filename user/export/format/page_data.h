@@ -2,7 +2,7 @@
 /* How a page holds its profile: one block of text that is never executed. */
 #pragma once
 
-/* Every page of sysflame begins with it (user/ui/page/page.html). */
+/* The first bytes of every page of sysflame (user/ui/page/page.html). */
 #define PAGE_START                                      \
 	"<!doctype html>\n<html lang=\"en\">\n<head>\n" \
 	"<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\""

@@ -20,7 +20,7 @@ static bool ends_with(const char *text, const char *end)
 	return len >= end_len && !strcmp(text + len - end_len, end);
 }
 
-/* Other types in "count" count objects, contentions or goroutines. */
+/* Whether a type in "count" counts samples. Others count objects, contentions or goroutines. */
 static bool counts_samples(const char *type)
 {
 	static const char *const names[] = { "cpu", "cpu-time", "wall", "sample" };
@@ -43,7 +43,10 @@ struct external_unit {
 	u64 scale;
 };
 
-/* Go's pprof has them all (internal/measurement), OTLP those of UCUM. */
+/*
+ * Finds a unit by its name. Go's pprof uses all of these names (internal/measurement), OTLP the
+ * names of UCUM.
+ */
 static const struct external_unit *find_unit(const char *name)
 {
 	static const struct external_unit units[] = {
@@ -252,7 +255,7 @@ char *name_from_address(const char *module, const struct external_mapping *m, u6
 	return name_from_offset(module, &offset);
 }
 
-/* The length that frames keep, and the rest of the last character. */
+/* Longest text: the length that frames keep, and 3 bytes for the rest of the last character. */
 #define TEXT_MAX (65535 + 3)
 
 char *text_from_external(const u8 *at, size_t len)

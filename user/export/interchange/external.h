@@ -27,13 +27,14 @@ u64 unit_scale(const char *unit);
 s64 value_from_external(s64 value, u64 scale);
 
 /*
- * Whether the type counts samples of the event "cpu". In those formats it is "samples" in "count".
+ * Whether the type counts samples of the event "cpu". Other tools' formats have it as "samples" in
+ * "count".
  */
 bool type_is_cpu(const struct value_type *type);
 
 /*
- * The type for a foreign one; added if the profile has no type of that name and unit. `period_type`
- * (may be "") names the sampled event.
+ * Our type for a type of another tool. It is added if the profile has no type of that name and
+ * unit. `period_type` (may be "") names the sampled event.
  */
 u32 type_from_external(struct profile *p, const char *name, const char *unit,
 		       const char *period_type);

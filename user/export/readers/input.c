@@ -12,8 +12,9 @@
 #define ALL_MAX (2ull << 30)
 
 /*
- * A match of gzip takes two bytes and stands for 258, the names of a few dozen frames at most. A
- * file with more frames for its size is made to fill our memory.
+ * Limits the nodes by the compressed size. A match of gzip takes two bytes and stands for 258,
+ * which hold the names of a few dozen frames at most. A file with more frames for its size was made
+ * to exhaust our memory.
  */
 #define NODES_FREE     (256u << 10)
 #define NODES_PER_BYTE 16
@@ -42,7 +43,7 @@ static size_t read_packed(struct input *in, void *buf, size_t len)
 	return got;
 }
 
-/* Editors and PowerShell begin UTF-8 with it. */
+/* Some editors and PowerShell put this mark at the begin of UTF-8 files. */
 static void skip_byte_order_mark(struct input *in)
 {
 	static const u8 mark[] = { 0xef, 0xbb, 0xbf };

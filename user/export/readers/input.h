@@ -17,7 +17,7 @@
 struct input {
 	FILE *f;
 	struct gunzip *gunzip; /* NULL if the file is not compressed */
-	struct profile *p;     /* gets no more nodes than compressed bytes can be worth */
+	struct profile *p;     /* may get only as many nodes as its compressed bytes can hold */
 	size_t nr_nodes;       /* of `p` before */
 	u8 head[INPUT_HEAD];
 	size_t nr_head, used; /* of head: its length, and the bytes already read from it */
@@ -27,7 +27,7 @@ struct input {
 void input_init(struct input *in, FILE *f, struct profile *p);
 void input_fini(struct input *in);
 
-/* Bounds the nodes, for a file that holds its profile as so many compressed bytes. */
+/* Limits the nodes, for a file that holds its profile as `nr_bytes` compressed bytes. */
 void input_bound_nodes(struct input *in, u64 nr_bytes);
 
 /* The fault of a compressed file, or NULL. */

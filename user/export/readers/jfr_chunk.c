@@ -17,7 +17,7 @@
  */
 #define TOP_BITS 0x8080808080808080ull
 
-/* The next eight bytes, of which the ninth may be read, too. Returns false near the end. */
+/* Reads the next eight bytes, if a ninth one could be read, too. Otherwise returns false. */
 static inline bool word_read(const struct cursor *c, u64 *word)
 {
 	if (c->end - c->at < 9)

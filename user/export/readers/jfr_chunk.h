@@ -32,7 +32,7 @@ struct jfr_field {
 	u64 class_id;
 	struct jfr_class *class; /* NULL if the recording does not describe it */
 	bool is_constant, is_array;
-	u8 wanted; /* its index in the class's wanted names, JFR_NOT_WANTED if it has none */
+	u8 wanted; /* index of the field in the class's wanted names, or JFR_NOT_WANTED */
 };
 
 #define JFR_NOT_WANTED UINT8_MAX
@@ -43,7 +43,7 @@ struct jfr_class {
 	enum jfr_plain plain;
 	VEC(struct jfr_field) fields;
 	struct dict constants; /* key -> offset in the chunk */
-	u32 nr_numbers;        /* a value is so many numbers and nothing else; 0: it is not */
+	u32 nr_numbers;        /* number of numbers, if a value has nothing but numbers; else 0 */
 	/* The names of the last jfr_find_all, and the index behind the last field that it found. */
 	const char *const *wanted;
 	size_t wanted_end;

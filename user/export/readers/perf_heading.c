@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first line of a sample: "comm PID/TID [CPU] TIME: PERIOD EVENT:", and what -F leaves of it.
- * A process chooses its name, which may look like the rest of the line. perf's names have at most
- * 15 bytes. Thus a name never reaches over the ids or the time behind it, and the last place that
- * leaves a name of that length is the right one. Source: perf-script(1).
+ * The first line of a sample: "comm PID/TID [CPU] TIME: PERIOD EVENT:", and the shorter forms that
+ * -F leaves. A process chooses its name, which may look like the rest of the line. perf's names
+ * have at most 15 bytes. Thus a name never reaches over the ids or the time behind it, and the last
+ * place that leaves a name of that length is the right one. Source: perf-script(1).
  */
 #include "export/readers/perf_heading.h"
 
@@ -235,7 +235,10 @@ bool perf_is_frame(const char *line, size_t len)
 	return at == line;
 }
 
-/* Lines of other kinds begin with these: comments, source lines (-F +srccode) and frames. */
+/*
+ * Whether the line begins like another kind of line: a comment, a source line (-F +srccode) or a
+ * frame.
+ */
 static bool begins_as_other(const char *line)
 {
 	return *line == '#' || *line == '|' || *line == '\t';
@@ -243,7 +246,8 @@ static bool begins_as_other(const char *line)
 
 /*
  * Whether [at, end) may follow the event. A line that begins with blanks may also be a source line.
- * perf begins so only without -g. Then the name is padded, or the event has a frame behind it.
+ * perf itself begins a line with blanks only without -g. In that case the name is padded, or a
+ * frame follows the event.
  */
 static bool may_follow(const char *line, const char *at, const char *end,
 		       const struct perf_heading *h)

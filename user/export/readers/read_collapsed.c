@@ -27,7 +27,8 @@
 /* A frame's text within a line, the hash of the line up to its end, and its node. */
 struct word {
 	u32 start, end;
-	u32 seen; /* the line up to here decides that this and the words before it end here */
+	/* end of the part of the line that decides where this word and those before it end */
+	u32 seen;
 	bool is_kernel;
 	u64 hash;
 	node_id node;
@@ -58,7 +59,7 @@ struct collapsed {
 	u64 sum, sum_before;     /* thousandths */
 	bool is_diff;            /* lines have two counts, before and after */
 	bool has_fraction;       /* not set in a comparison */
-	u64 nr_stacks, nr_stray; /* lines; a stray one has no count and is skipped */
+	u64 nr_stacks, nr_stray; /* numbers of lines; a stray line has no count and is skipped */
 	u64 first_stray;         /* number of that line */
 	u64 nr_rounded;          /* fractions in a comparison */
 	VEC(struct stack_sum) sums;
@@ -452,7 +453,7 @@ static int read_line(struct collapsed *c, const char *line, size_t len)
 	return add_stack(c, line, len, count, before);
 }
 
-/* A file that is mostly something else is no file of stacks. */
+/* Refuses a file in which most lines are no stacks. */
 static int judge(const struct collapsed *c)
 {
 	if (c->nr_stray > c->nr_stacks)

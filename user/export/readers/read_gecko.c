@@ -207,7 +207,7 @@ static int read_samples(struct gecko *g, struct gecko_tables *t, const json_t *s
 	u32 type = type_of(g, samples, &scale);
 	size_t nr = nr_rows(samples, "stack");
 
-	/* Stacks without their column would become roots. */
+	/* Refuse a table without the column of parents: all its stacks would become roots. */
 	if (t->nr_stacks && !t->has_offsets && !has_column(t->stacks, "prefix"))
 		return refuse(g, "its stacks have no parents: stackTable lacks prefix and "
 				 "prefixOffset");

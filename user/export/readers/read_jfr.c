@@ -138,7 +138,7 @@ enum event_field {
 	FIELD_STACK,
 	FIELD_THREAD,
 	FIELD_STATE,
-	FIELD_WEIGHT, /* without one, each event weighs 1 */
+	FIELD_WEIGHT, /* without this field, each event weighs 1 */
 	FIELD_OBJECT, /* its class becomes the leaf */
 	NR_EVENT_FIELDS,
 };
@@ -236,7 +236,8 @@ struct reader_state {
 	 */
 	struct dict threads, states, parked;
 	u64 nr_other_allocations, nr_other_parks;
-	int allocation;       /* of this chunk: the source of allocations in use, 0 for none yet */
+	/* the source of allocations that is used in this chunk; 0: none yet */
+	int allocation;
 	bool has_cpu_samples; /* async-profiler sampled by CPU time */
 	VEC(struct running) running;
 	u32 types[NR_SOURCES], counts[NR_SOURCES]; /* types of weights, plus one; 0: not known */

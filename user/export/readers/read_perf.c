@@ -82,7 +82,7 @@ static void perf_mappings_fini(struct perf_mappings *m)
 struct perf_type {
 	char *event; /* owned, with its modifier: "cycles:u" */
 	bool has_period;
-	bool is_count; /* of the samples, beside the type of their periods */
+	bool is_count; /* a type that counts samples, beside the type of their periods */
 };
 
 /*
@@ -242,9 +242,10 @@ struct perf {
 	struct perf_mappings mappings;
 	struct str name_part; /* lines that may begin the name of the next sample */
 	u64 name_part_line;   /* the number of the first of them */
-	bool is_inside;       /* the last line may have a name that goes on in the next one */
-	bool has_records;     /* with times, as in what perf prints for perf.data */
-	bool is_headless;     /* the last lines were frames without a sample */
+	bool is_inside;       /* the last line may have a name that continues in the next line */
+	/* other records with times were read, as in the output of perf for perf.data */
+	bool has_records;
+	bool is_headless; /* the last lines were frames without a sample */
 	u64 nr_headless, nr_lines_left_out, first_left_out;
 };
 
@@ -425,7 +426,7 @@ static void cut_deleted(char *file)
 static char *name_of_unknown(struct perf *x, const char *file, const char *address, bool has_offset,
 			     u64 offset)
 {
-	/* Offsets in memory without a file say nothing. */
+	/* An offset is left out for memory without a file, where it means nothing. */
 	bool has_file = strncmp(file, "//", 2) != 0 && strcmp(file, "[unknown]") != 0;
 
 	/* A lone TID may be that of the main thread, which is the PID. */
@@ -667,8 +668,8 @@ static bool is_surely_perf(const char *line, const char *line_end, const char *n
 }
 
 /*
- * Decides by the line of the first sample. With --header more text precedes the sample than fits
- * into the head.
+ * Whether the file is output of perf, decided by the line of the first sample. With --header, the
+ * text before that sample may be longer than the head.
  */
 bool perf_is(const u8 *head, size_t len)
 {

@@ -518,7 +518,8 @@ static void make_types_of_diff(struct reading *r, const char *period_type)
 		if (i == shown)
 			types = weights;
 		else if (has_counts && own_types.at[i] == nr_type)
-			types = counts, has_counts = false; /* a second one would count twice */
+			/* a second type would count the samples twice */
+			types = counts, has_counts = false;
 		else
 			nr_left_out++;
 		vec_push(&r->types, types);

@@ -19,7 +19,8 @@ struct speedscope {
 	struct str *why;
 	struct stack_adder *stacks;
 	VEC(frame_id) frames; /* by their number in the file */
-	bool is_ours;         /* each profile is a value type; others' profiles are threads */
+	/* written by sysflame: each profile is a value type; in other files, a thread */
+	bool is_ours;
 	size_t nr_profiles;
 };
 
@@ -29,7 +30,7 @@ struct speedscope_profile {
 	const char *name;
 	u32 type;
 	labels_id labels;
-	double scale; /* of its unit to that of the type */
+	double scale; /* factor from the profile's unit to the type's unit */
 };
 
 static int refuse(struct speedscope *s, const struct speedscope_profile *one, const char *fault)

@@ -468,7 +468,7 @@ struct slice_reading {
 	u32 book_id, next_number;
 	u64 nr_read, nr_lost;
 	u64 slot;                 /* of the last slice, if has_slot */
-	bool has_slot, goes_back; /* the clock was set back: slots are in no order */
+	bool has_slot, goes_back; /* the clock was set back, so slots are not in order */
 	u64 *sums;                /* by type of the profile; SLICE_TYPES_MAX of them */
 };
 
@@ -559,7 +559,7 @@ static node_id own_node(struct slice_reading *r, u32 node)
 	return nodes[node].own;
 }
 
-/* Types of other events are left out: "alloc" takes "alloc" and "alloc-samples". */
+/* Whether the type belongs to the wanted event: "alloc" has "alloc" and "alloc-samples". */
 static bool is_wanted_type(const struct slice_reading *r, u32 type)
 {
 	const char *name = slice_book_name(&r->book, r->book.types.at[type].name);
@@ -633,7 +633,7 @@ static void count_selection(struct slice_reading *r, struct selection *s)
 	}
 }
 
-/* Call it after the weights of the slice were added. */
+/* Adds the notes of the slice. Call it after the slice's weights were added. */
 static void add_notes(struct slice_reading *r)
 {
 	const struct slice_book *b = &r->book;
@@ -792,7 +792,7 @@ static int expand(const u8 *bytes, size_t len, struct str *out, size_t *nr_in)
 			break;
 		}
 		str_add_bytes(out, chunk, part.pos);
-		/* A cut-off frame makes no progress any more. */
+		/* No progress was made: the frame is cut off. */
 		if (more && in.pos == len && part.pos < sizeof(chunk))
 			break;
 	} while (out->len <= BYTES_MAX);

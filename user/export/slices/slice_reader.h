@@ -9,11 +9,12 @@
 /* The slices and label sets wanted. A text that is NULL accepts all. */
 struct slice_query {
 	u64 from_wall_ns, to_wall_ns; /* slices that begin in [from, to) */
-	const char *event;            /* its values only: NAME, and NAME-samples */
+	const char *event;            /* only the values of this event: NAME, and NAME-samples */
 	const char *service, *pod, *comm;
 	const char *container; /* name or id */
 	u32 pid;               /* 0: all */
-	bool refuses_damage;   /* no part of the file may be left out */
+	/* fail if a part of the file is damaged, instead of leaving it out */
+	bool refuses_damage;
 };
 
 /*

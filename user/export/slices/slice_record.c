@@ -15,7 +15,7 @@
 
 static const char magic[4] = { 'S', 'F', 'L', 'S' };
 
-/* Of all bytes but the checksum itself. */
+/* The checksum of all bytes of a record except the checksum itself. */
 static u32 checksum(const u8 *record, size_t len)
 {
 	uLong crc = crc32_z(0, record, OFF_CRC);
@@ -71,7 +71,7 @@ size_t slice_find(const u8 *at, size_t len, u64 *budget)
 		if (!next)
 			return len;
 		i = (size_t)(next - at);
-		/* A checksum reads the record that the head claims. */
+		/* Computing a checksum reads as many bytes as the head claims. */
 		u64 cost = len - i < SLICE_HEAD_BYTES ? len - i : fixed_get(next + OFF_LEN, 4);
 		cost = cost < len - i ? cost : 0;
 		if (cost >= *budget) {

@@ -14,13 +14,14 @@
 #define SLICE_NAME_BYTES_MAX (64u << 20)
 #define SLICE_SETS_MAX       (1u << 18)
 #define SLICE_TYPES_MAX      256
-#define SLICE_NOTES_MAX      256          /* of a record */
-#define SLICE_COVERED        "covered_ns" /* a note: the time of its slices, if it is not all */
+#define SLICE_NOTES_MAX      256 /* of a record */
+/* key of a note: the time that the slice covers, if not all of its span */
+#define SLICE_COVERED "covered_ns"
 
 struct slice_head {
 	u64 begin_wall_ns, end_wall_ns;
 	u32 len;          /* of the whole record, head included */
-	u32 book, number; /* which book; place of the record in it */
+	u32 book, number; /* number of the book; place of the record in the book */
 	bool begins;      /* a book begins: number is 0 */
 };
 

@@ -9,7 +9,8 @@
 
 struct thinning {
 	struct slice_writer *writer;
-	struct profile *p; /* the slices of the step so far; stacks and labels of all */
+	/* weights of the slices of this step so far; stacks and labels of all slices */
+	struct profile *p;
 	u64 step_ns, step; /* number of the step */
 	bool has_slice;
 	struct str records;

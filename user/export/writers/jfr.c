@@ -16,7 +16,7 @@
 #define HEADER_BYTES    68
 #define TICKS_PER_S     1000000000
 #define COMPRESSED_INTS 1
-#define CHUNK_MAX       (1u << 30) /* our reader's, and below the 2 GB of others */
+#define CHUNK_MAX       (1u << 30) /* limit of our reader; other readers stop at 2 GB */
 
 static void add_header(const struct profile *p, u64 types_at, u64 pools_at, u64 len,
 		       struct str *out)

@@ -21,7 +21,8 @@ struct column {
 	enum jfr_type event;
 	u32 count; /* the type that counts its samples; NO_TYPE: it counts samples itself, or none
 		    */
-	bool is_count; /* counts the samples of another type, whose events do so, too */
+	/* counts the samples of another type, whose events already have that number */
+	bool is_count;
 };
 
 #define NO_TYPE UINT32_MAX
@@ -97,7 +98,9 @@ static void choose_columns(struct writing *w)
 	}
 }
 
-/* Slots of time split the weights of a stack. */
+/*
+ * Finds, for each label set, the one without its time: slots of time split the weights of a stack.
+ */
 static void find_who(struct writing *w)
 {
 	struct dict known_as = { 0 };
@@ -348,7 +351,7 @@ static const struct weight *weight_of(const struct writing *w, const struct item
 	return NULL;
 }
 
-/* The items from the first one on that have its type. */
+/* The number of items, from the first one on, that have the same type. */
 static size_t nr_of_type(const struct writing *w, const struct item *items, size_t nr)
 {
 	size_t i = 1;

@@ -241,7 +241,7 @@ static void add_stack(struct jfr_pools *all, node_id leaf, struct str *out)
 
 	for (node_id n = leaf; n; n = p->nodes.at[n].parent)
 		depth++;
-	str_add_char(out, 0); /* not truncated: notes count the stacks that are */
+	str_add_char(out, 0); /* "not truncated": notes have the number of truncated stacks */
 	jfr_add_number(out, depth);
 	for (node_id n = leaf; n; n = p->nodes.at[n].parent) {
 		frame_id id = p->nodes.at[n].frame;

@@ -29,7 +29,7 @@ struct otlp {
 	const struct profile *p;
 	struct str dictionary;
 	struct texts texts;
-	struct texts values;    /* of attributes; they are not in the table of texts */
+	struct texts values;    /* texts of attribute values, which are not in the table of texts */
 	struct dict mappings;   /* index of the module's text -> index */
 	struct dict locations;  /* frame -> index */
 	struct dict functions;  /* (text of the name << 32 | text of the file) -> index */
@@ -118,7 +118,7 @@ static const char *standard_kind(enum frame_kind kind)
 	return kind >= FRAME_INTERPRETED && kind <= FRAME_INLINED ? "jvm" : "native";
 }
 
-/* Lines of a function share it. */
+/* The index of a frame's function; frames of different lines share their function. */
 static s32 function_of(struct otlp *x, const struct frame *f)
 {
 	Otlp__Function function = OTLP__FUNCTION__INIT, *functions = &function;

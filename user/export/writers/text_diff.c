@@ -29,7 +29,7 @@ struct changes {
 	u32 nr_noise; /* methods whose change may be chance */
 	u32 nr_equal; /* methods without any change */
 	enum text_diff_mode mode;
-	bool has_counts; /* numbers of samples are known, which shows chance */
+	bool has_counts; /* numbers of samples are known, so chance can be judged */
 	struct hot_methods nr_before, nr_after; /* the numbers of samples, by name */
 	bool by_counts;                         /* absolute weights are compared, not shares */
 };

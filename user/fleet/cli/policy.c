@@ -170,7 +170,10 @@ static int take_text(const char *name, const char *value, char *out, size_t size
 	return 0;
 }
 
-/* *Whether the command sets a policy: a limit was given, or an option that removes all limits. */
+/*
+ * *sets: whether the command sets a policy: a limit was given, or the option that removes all
+ * limits.
+ */
 static int take_limits(const struct options *o, struct fleet_policy *p, bool *sets)
 {
 	int status = take_limit("max-hz", o->max_hz, POLICY_HZ_MAX, &p->max_hz);

@@ -336,7 +336,7 @@ static void say_state(struct top *t, int status)
 	draw(t, text);
 }
 
-/* Reads all windows. A failed one ends the command only if no later one succeeds. */
+/* Takes all readings. A failed reading makes the command fail only if it was the last one. */
 static int read_all(struct top *t)
 {
 	int status = 0;

@@ -24,22 +24,17 @@
 #include "fleet/wire/policy.h"
 #include "fleet/wire/selector.h"
 
-/* wait for further nodes after all nodes seen before have answered */
-#define SILENCE_NS (500 * NS_PER_MS)
-/* wait for the first answer: many nodes check one signature at once */
-#define FIRST_NS      (10 * NS_PER_SEC)
+#define SILENCE_NS    (500 * NS_PER_MS) /* after all known nodes have answered: others may, too */
+#define FIRST_NS      (10 * NS_PER_SEC) /* for the first answer: many nodes check a signature */
 #define STEP_NS       (250 * NS_PER_MS) /* of silence between two steps, at most */
 #define ALIVE_NS      (15 * NS_PER_SEC)
 #define REMIND_NS     (5 * NS_PER_SEC)
 #define SLICES_HZ_MAX 1000
-/* added to the age of slices: old slices last up to ten minutes, and are taken whole */
-#define SLICES_MORE_S 1200
-#define LIST_NODES    200 /* more nodes have no sums by method */
-#define TAG_NODES     20  /* with more nodes, samples lose the label of their node */
+#define SLICES_MORE_S 1200 /* two slices of 10 min at the range's ends */
+#define LIST_NODES    200  /* more nodes have no sums by method */
+#define TAG_NODES     20   /* with more nodes, samples lose the label of their node */
 
-/*
- * Makes the request to all nodes that match. The caller adds id, time and the hash of its secret.
- */
+/* The request to all nodes that match. The caller adds id, time and the hash of its secret. */
 static struct fleet_request order_request(const struct controller_order *o, enum fleet_want want)
 {
 	struct fleet_request r = { .want = want,

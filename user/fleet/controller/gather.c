@@ -352,8 +352,8 @@ char *census_names(const struct gather *nodes)
 }
 
 /*
- * Whether the label `node` names another node. Samples and coverage are shown by that label, so a
- * false one is dropped.
+ * Whether the label `node` names another node. Samples and coverage are shown by that label, so
+ * such an answer is ignored.
  */
 static bool names_another(const struct fleet_answer *a)
 {

@@ -93,8 +93,8 @@ struct marking {
 };
 
 /*
- * Whether the label may not come from a node: a node must not name other nodes, neither in its
- * labels nor in its samples.
+ * Whether a label or tag must not come from a node: a node must not name other nodes, neither in
+ * its labels nor in its samples.
  */
 static bool is_name(const char *key)
 {

@@ -35,7 +35,7 @@ struct agent_ring {
 	const u8 *records;
 	int fd;
 	u64 tail;      /* our copy: the header can change at any time */
-	u64 published; /* the agent's view of `tail`, a whole number of pages */
+	u64 published; /* the value of `tail` that the agent sees; a whole number of pages */
 	u64 read_until_ns;
 	u64 max_ns; /* of a read */
 	bool is_broken;
@@ -136,7 +136,7 @@ static size_t copy_chunk(struct agent_ring *r, u64 available)
 	return len;
 }
 
-/* Returns whether there may be more records. */
+/* Reads one chunk of records. Returns whether there may be more. */
 static bool read_chunk(struct agent_ring *r)
 {
 	u64 head = __atomic_load_n(&r->header->head, __ATOMIC_ACQUIRE), available = head - r->tail;
@@ -270,7 +270,7 @@ static s32 failure_of(const struct agent_ring *r, u32 number)
 	return 0;
 }
 
-/* The hook's state as in the header. That of calls is the first failure of `methods`. */
+/* The hook's state from the header. For calls it is the first failure among `methods`. */
 static s32 hook_state(const struct agent_ring *r, size_t hook, const char *methods)
 {
 	s32 all = __atomic_load_n(&r->header->hook_states[hook], __ATOMIC_ACQUIRE), state = 0;

@@ -11,9 +11,10 @@ struct agent_ring;
 enum agent_ring_state {
 	RING_STARTING,
 	RING_LIVE,
-	RING_FAILED,  /* the agent could not start, see agent_ring_failure */
-	RING_STOPPED, /* by the agent: a command ended the session, or we did not read in time */
-	RING_BROKEN,  /* its content is invalid; it is not read any more */
+	RING_FAILED, /* the agent could not start, see agent_ring_failure */
+	/* the agent has ended the session: after a command, or because we did not read in time */
+	RING_STOPPED,
+	RING_BROKEN, /* its content is invalid; it is not read any more */
 };
 
 /*
@@ -22,7 +23,7 @@ enum agent_ring_state {
  */
 int agent_ring_open(int fd, const char *nonce, s64 clock_off_ns, struct codemap *map,
 		    struct agent_ring **out);
-/* Sets where the names of threads go that start from now on. */
+/* Sets the store for the names of threads that start from now on. */
 void agent_ring_report_threads(struct agent_ring *r, struct thread_names *to);
 void agent_ring_close(struct agent_ring *r);
 
@@ -30,8 +31,8 @@ void agent_ring_close(struct agent_ring *r);
 enum agent_ring_state agent_ring_read(struct agent_ring *r);
 
 /*
- * Limits the next reads: their time, to 20 ms at most, and what the ring itself keeps of them.
- * Texts without room are "?".
+ * Limits the next reads: their time, at most 20 ms, and the bytes of texts that the ring keeps. A
+ * text for which there is no room becomes "?".
  */
 void agent_ring_limit(struct agent_ring *r, u64 max_ns, u64 max_bytes);
 
@@ -44,15 +45,16 @@ void agent_ring_stop(struct agent_ring *r);
 
 /* Whether records were lost. Names may then be wrong until the agent reports all code again. */
 bool agent_ring_is_dirty(const struct agent_ring *r);
-bool agent_ring_is_drained(const struct agent_ring *r); /* all that was written so far is read */
+/* whether all records written so far have been read */
+bool agent_ring_is_drained(const struct agent_ring *r);
 /* The CLOCK_MONOTONIC time until which all records have been read. */
 u64 agent_ring_read_until(const struct agent_ring *r);
 u64 agent_ring_nr_lost(const struct agent_ring *r);
 u64 agent_ring_bytes(const struct agent_ring *r); /* read in total */
 
 /*
- * The requested hooks that the agent cannot report: a bit mask by enum wire_hook. Calls are among
- * them if it cannot report those of one of `methods`, a list as in struct agent_hooks.
+ * The requested hooks that the agent cannot report: a bit mask by enum wire_hook. Calls are in the
+ * mask if the agent cannot report calls of any one of `methods`, a list as in struct agent_hooks.
  */
 u32 agent_ring_failed_hooks(const struct agent_ring *r, const char *methods);
 
@@ -65,5 +67,8 @@ char *agent_ring_hook_failure(const struct agent_ring *r, u32 hooks, const char 
 /* The failure in the JVM as a phrase; valid for RING_FAILED. The caller frees it. */
 char *agent_ring_failure(const struct agent_ring *r);
 
-/* Whether it failed because the JVM was still starting, or is ending: it may be tried again. */
+/*
+ * Whether the agent failed only because the JVM was still starting, or is ending: another try may
+ * succeed.
+ */
 bool agent_ring_was_early(const struct agent_ring *r);

@@ -11,8 +11,9 @@
 #include "jvmmap/wire.h"
 #include "jvmmap/wire_records.h"
 
-#define HEAD_MAX   11 /* length of a kind and a number */
-#define CLOCK_EACH 8  /* records between looks at the clock; a hostile one can take ms */
+#define HEAD_MAX 11 /* length of a kind and a number */
+/* records between looks at the clock; a hostile record can take milliseconds */
+#define CLOCK_EACH 8
 
 /* The rest of a record. */
 struct cursor {
@@ -42,7 +43,7 @@ static s64 step(struct cursor *c)
 	return (s64)(value >> 1 ^ -(value & 1));
 }
 
-/* A number below `limit`, given as a step from `from`. */
+/* Reads a number below `limit`, encoded as a step from `from`. */
 static u32 slot_from(struct cursor *c, u32 from, u32 limit)
 {
 	u64 value = from + (u64)step(c);

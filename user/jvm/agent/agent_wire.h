@@ -14,9 +14,9 @@ struct agent_wire {
 	u64 deadline_ns;              /* in time_mono_ns: decoding ends then; 0: no deadline */
 	u64 nr_records, nr_lost;
 	u64 last_ns;   /* of the last record with a time */
-	u64 lost_ns;   /* names are right until then; valid if is_dirty */
+	u64 lost_ns;   /* names are right for times before this; valid if is_dirty */
 	u64 load_addr; /* of the last load; inline ranges belong to it */
-	u64 code_end;  /* base value of steps, as the following */
+	u64 code_end;  /* base value of steps; so are the following fields */
 	u32 method_slot, load_slot, method_strings[3];
 	bool is_dirty; /* records were lost: only a replay corrects this */
 	bool in_replay, lost_in_replay;
@@ -29,7 +29,7 @@ struct agent_wire {
 void agent_wire_init(struct agent_wire *w, struct codemap *map, s64 clock_off_ns);
 void agent_wire_fini(struct agent_wire *w);
 
-/* The memory that it takes; that for strings can be limited. */
+/* The memory of the decoder. The memory for strings can be limited. */
 size_t agent_wire_bytes(const struct agent_wire *w);
 
 /*

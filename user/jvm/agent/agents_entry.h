@@ -23,14 +23,15 @@ struct agents_entry {
 	enum agent_state state;
 	char *reason; /* NULL if none */
 	int tries;    /* attaches that were started */
-	int failures; /* of them, those whose cause may stay */
+	int failures; /* failed tries whose cause may persist */
 	u64 requested_ns;
 	u64 next_ns; /* no attach before */
 	bool was_signalled, has_warned;
 	bool is_nested; /* in a pid namespace of its own */
 	uid_t uid;
-	bool takes_no_command; /* its agent; only another attach gets through */
-	bool has_no_vm; /* no VM could be read in it yet: perhaps only a file is called libjvm.so */
+	bool takes_no_command; /* its agent takes no commands: only another attach reaches it */
+	/* no VM could be read in the process yet: perhaps it only maps a file named libjvm.so */
+	bool has_no_vm;
 
 	struct injection *injection; /* NULL if none is running */
 	struct inject_order order;   /* the running or last one */
@@ -39,14 +40,16 @@ struct agents_entry {
 	u64 replayed_ns, gone_ns;
 	u64 stopped_ns;          /* since when its session is closed; 0: open */
 	u64 ring_bytes, nr_lost; /* of a closed ring */
-	u64 read_ns;             /* of its ring, the last time */
+	u64 read_ns;             /* when its ring was last read */
 	struct hook_requests hooks;
-	const struct agent_hooks *refs_for; /* whose references are to be reported; NULL: none */
-	u64 bytes;                          /* kept of its reports, for budget.c */
-	bool drops_code;                    /* if its agent had to report calls of methods */
-	struct work *search;                /* for `dependencies`; NULL if none is running */
-	u64 dependencies;                   /* of inject_order; 0: unknown */
-	int search_err;                     /* why the last search failed; 0: it did not */
+	/* the owner that asked for a report of references; NULL: none */
+	const struct agent_hooks *refs_for;
+	u64 bytes; /* bytes kept of its reports, for budget.c */
+	/* the JVM would drop its compiled code if the agent had to report calls */
+	bool drops_code;
+	struct work *search; /* for `dependencies`; NULL if none is running */
+	u64 dependencies;    /* of inject_order; 0: unknown */
+	int search_err;      /* why the last search failed; 0: it did not */
 	struct codemap *map;
 	struct thread_names *threads;
 	char nonce[WIRE_NONCE_LEN + 1];
@@ -57,10 +60,11 @@ struct agents_entry {
 struct agents_user {
 	uid_t uid;
 	u32 running, running_novm;
-	u64 failed_ns;                  /* time of attaches without success */
-	VEC(struct process_id) waiting; /* for memory: left behind by attaches */
-	u64 bytes;                      /* kept of reports */
-	u64 read_ns;                    /* spent with reports in this poll */
+	u64 failed_ns; /* time of attaches without success */
+	/* processes left behind by attaches, which wait for memory of a JVM */
+	VEC(struct process_id) waiting;
+	u64 bytes;   /* kept of reports */
+	u64 read_ns; /* time spent on this user's reports in this poll */
 };
 
 struct agents {
@@ -68,8 +72,9 @@ struct agents {
 	enum delivery_way way;
 	bool is_eager;
 	bool is_urgent;
-	char *path;                /* of the agent's file; "" if it was not found */
-	const char *why_not_found; /* the sentence for JVMs that are refused then */
+	char *path; /* of the agent's file; "" if it was not found */
+	/* why the file was not found: the reason that refused JVMs get */
+	const char *why_not_found;
 	struct jvm_registry *jvms; /* owned by the caller; NULL: not used */
 	struct workers *workers;   /* the same */
 	VEC(struct agents_entry) entries;

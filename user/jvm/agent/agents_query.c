@@ -64,7 +64,7 @@ u32 agents_method_number(const char *name)
 	return wire_method_number(name, strlen(name));
 }
 
-/* The hooks that it does not report to whoever wants these methods. */
+/* The hooks whose events the agent does not report to a recording that wants these methods. */
 static u32 unserved_hooks_of(const struct agents_entry *e, const char *methods)
 {
 	if (e->state == AGENT_REFUSED || agents_entry_was_detached(e))
@@ -75,7 +75,7 @@ static u32 unserved_hooks_of(const struct agents_entry *e, const char *methods)
 	       (e->drops_code || e->takes_no_command ? AGENT_HOOK_METHOD : 0);
 }
 
-/* Since when it reports each hook; 0: it does not. */
+/* When the agent began to report the hook; 0: it does not report it. */
 static u64 report_ns(const struct agents_entry *e, u32 hook, const char *methods)
 {
 	for (u32 i = 0; i < AGENT_HOOKS; i++)
@@ -162,7 +162,9 @@ void agents_each(const struct agents *a,
 {
 	vec_each(e, &a->entries) {
 		const char *reason = e->reason ?: "";
-		/* Its session is closed, though it does not exit: see is_exiting in agents.c. */
+		/*
+		 * The session is closed although the JVM does not exit: see is_exiting in agents.c.
+		 */
 		if (e->ring && e->stopped_ns && !agents_entry_has_ended(e))
 			reason = AGENTS_WAS_DETACHED;
 		visit(e->id.pid, e->state, reason, ctx);
@@ -202,7 +204,10 @@ const struct codemap *agents_codemap(struct agents *a, struct process_id id,
 	return e->map;
 }
 
-/* Hooks that it began to report at the same time are visited together. */
+/*
+ * Visits the hooks that the agent began to report late. Hooks with the same time are visited
+ * together.
+ */
 static void visit_late(const struct agents_entry *e, const struct agent_hooks *wanted, u64 since_ns,
 		       agents_late_fn visit, void *ctx)
 {

@@ -9,7 +9,8 @@
 #define TOTAL_BYTES AGENTS_BYTES
 #define USER_BYTES  (TOTAL_BYTES / 4)
 #define USER_NS     (20 * NS_PER_MS) /* of a poll */
-#define HOG_NS      (2 * NS_PER_MS)  /* for a user whose memory is used up */
+/* time for reading reports of a user whose memory is used up */
+#define HOG_NS (2 * NS_PER_MS)
 
 static u64 bytes_of(const struct agents_entry *e)
 {

@@ -6,8 +6,8 @@
 #include "jvm/hotspot/hotspot.h"
 
 /*
- * Find the facts about the code compiled since the last call; about all code whose facts have not
- * been looked for; about the code that codemap_find would find. With `h` NULL they do nothing.
+ * These functions find the facts about: the code compiled since the last call; all code whose facts
+ * have not been looked for; the code that codemap_find would find. With `h` NULL they do nothing.
  */
 void code_details_find(struct hotspot *h, struct codemap *map);
 void code_details_find_unread(struct hotspot *h, struct codemap *map);

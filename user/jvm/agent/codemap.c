@@ -12,8 +12,9 @@
 #include "base/dict.h"
 #include "base/vec.h"
 
-#define PAGE_SHIFT      12
-#define PAGE_CODE_MAX   1024 /* few of these are live: code has at least 16 bytes */
+#define PAGE_SHIFT 12
+/* most pieces of code for a page; few of them are live, because code has at least 16 bytes */
+#define PAGE_CODE_MAX   1024
 #define BYTES_MAX       (64ull << 20)
 #define PAGE_BYTES      (sizeof(struct page) + 2 * sizeof(struct dict_slot) + 8 * sizeof(u32))
 #define CLEAN_MIN       16384 /* pieces of code; a clean-up of fewer is not worth it */
@@ -35,7 +36,7 @@ struct inline_range {
 
 /* The compiler of the code. */
 enum maker {
-	MAKER_UNREAD, /* its facts were not looked for */
+	MAKER_UNREAD, /* its facts have not been looked up */
 	MAKER_UNKNOWN,
 	MAKER_C1,
 	MAKER_C2,
@@ -62,7 +63,7 @@ struct page {
 /* Classes for which hooks pass numbers. */
 struct classes {
 	struct dict names; /* number -> name in the pool */
-	size_t text_bytes; /* of the names; one with two numbers counts twice */
+	size_t text_bytes; /* bytes of the names; a name with two numbers counts twice */
 };
 
 struct codemap {
@@ -83,7 +84,7 @@ struct codemap {
 	u64 max_bytes;
 	u64 now_ns, lost_ns;
 	u32 replay;
-	bool is_full; /* full of existing code: new code is ignored */
+	bool is_full; /* the map is full of existing code: new code is ignored */
 };
 
 static inline bool code_is_stub(const struct codemap *map, u32 name)
@@ -191,7 +192,8 @@ static void keep_classes(const struct classes *c)
 
 static void sweep_texts(struct codemap *map)
 {
-	for (size_t i = 1; i < map->names.nr; i++) { /* the first one's are not of the pool */
+	/* the texts of the first name are not in the pool */
+	for (size_t i = 1; i < map->names.nr; i++) {
 		const struct name *n = &map->names.at[i];
 		if (!n->method)
 			continue;
@@ -643,7 +645,8 @@ void codemap_each(const struct codemap *map,
 	}
 }
 
-#define YOUNG_SHARE 16 /* of the limit: with more classes, those not used meanwhile are dropped */
+/* with more classes than 1/16 of the limit, those not used since the last time are dropped */
+#define YOUNG_SHARE 16
 
 static size_t bytes_of(const struct classes *c)
 {

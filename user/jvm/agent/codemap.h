@@ -20,7 +20,10 @@ struct codemap;
 struct codemap *codemap_new(void);
 void codemap_free(struct codemap *map);
 
-/* Limits its memory, to 64 MB at most; what it has kept stays until removed code makes room. */
+/*
+ * Limits the memory of the map, to 64 MB at most. If the map is larger already, it shrinks only as
+ * code is removed.
+ */
 void codemap_limit(struct codemap *map, u64 max_bytes);
 
 /*
@@ -35,9 +38,10 @@ u32 codemap_name(struct codemap *map, enum frame_kind kind, struct code_text cla
 		 struct code_text method, struct code_text signature);
 
 /*
- * Names that no code refers to are freed from time to time, and their numbers given to others. It
- * keeps those in `held` (number + 1; 0: none), which the caller changes as it likes until it calls
- * this again with NULL. Another name is safe until the next codemap_name after its codemap_load.
+ * Names that no code refers to are freed from time to time, and their numbers given to others. The
+ * names in `held` are kept (number + 1; 0: none). The caller may change that array at any time
+ * until it calls this function with NULL. Any other new name is safe until codemap_name is called
+ * again after the codemap_load that uses it.
  */
 void codemap_hold(struct codemap *map, const u32 *held, size_t nr);
 
@@ -62,8 +66,8 @@ struct code_facts {
  * most of them never appear in a sample. codemap_take_unread_at returns the address of the method
  * that codemap_find would find, if its facts have not been looked for yet, else 0.
  * codemap_take_unread returns all such methods. codemap_report stores the tables' facts about one
- * method. If the names differ, other code is there by then: samples of that compile id are not of
- * the method.
+ * method. If the names differ, other code has taken the method's place: samples with that compile
+ * id do not belong to the method.
  */
 size_t codemap_take_new(struct codemap *map, u64 **out);
 size_t codemap_take_unread(struct codemap *map, u64 **out);
@@ -98,8 +102,8 @@ int codemap_find(const struct codemap *map, u64 pc, u64 time_ns, u32 compile_id,
 
 /*
  * The class for which hooks pass a number (WIRE_CLASS); NULL if it was not reported (yet). If there
- * are too many, it forgets those that nobody has asked for lately. The agent reports such a class
- * again when its own table (jvmmap/hooks.c) has dropped it, too.
+ * are too many classes, the map forgets those that nobody has asked for lately. The agent reports
+ * such a class again when its own table (jvmmap/hooks.c) has dropped it, too.
  */
 void codemap_class(struct codemap *map, u64 number, struct code_text signature);
 const char *codemap_find_class(struct codemap *map, u64 number);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How an attach to one JVM goes on after a result. */
+/* The next step of an attach to one JVM, after a result. */
 #include "jvm/agent/entry_state.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How an attach to one JVM goes on after a result: later, or not at all. */
+/* The next step of an attach to one JVM, after a result: another try later, or none. */
 #pragma once
 
 #include "jvm/agent/agents_entry.h"
@@ -14,7 +14,7 @@ void entry_refuse_and_keep(struct agents_entry *e, const char *reason);
 /* Applies the refusal of an earlier run, unless the mode is AGENT_ALWAYS. */
 void entry_recall(const struct agents *a, struct agents_entry *e);
 
-/* The JVM is still starting. The longer that has taken, the longer it may still take. */
+/* The JVM is still starting: waits with the next try. Each wait is longer than the one before. */
 void entry_wait_longer(struct agents_entry *e, const char *reason);
 
 /* An attach failed: retries a few times, then refuses. */
@@ -26,7 +26,10 @@ void entry_fail(struct agents_entry *e, const struct inject_result *result);
  */
 void entry_spare(struct agents_entry *e, const char *reason);
 
-/* No VM can be read in it. The next try does not insist on one, and waits for its turn. */
+/*
+ * No VM can be read in the process. The next try also accepts a process without a readable VM, and
+ * waits for its turn.
+ */
 void entry_doubt(struct agents_entry *e, const char *reason);
 
 /*

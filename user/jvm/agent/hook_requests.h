@@ -11,9 +11,12 @@
 
 struct hook_request {
 	const struct agent_hooks *hooks; /* the owner's, and its identity */
-	u32 left_out;                    /* do not fit beside those of others */
-	u32 returned;                    /* reported to the owner as unserved; not served since */
-	char *why;                       /* the reason reported last; NULL if the entry's */
+	/* hooks of this request that do not fit beside the other requests */
+	u32 left_out;
+	/* hooks reported to the owner as unserved, and still unserved */
+	u32 returned;
+	/* the reason reported last; NULL: the reason of the entry */
+	char *why;
 };
 
 struct hook_requests {
@@ -48,7 +51,7 @@ void hook_requests_fail(struct hook_requests *q, u64 now_ns);
  */
 void hook_requests_succeed(struct hook_requests *q, u64 now_ns, u32 left_out);
 
-/* Has the last command sent again. */
+/* Makes hook_requests_wait ask for the last command again. */
 void hook_requests_repeat(struct hook_requests *q);
 
 /* The agent's session has ended. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose turn it is to be attached to. */
+/* Chooses the JVM to attach to next. */
 #include "jvm/agent/turns.h"
 
 #include "base/time.h"
@@ -7,16 +7,17 @@
 
 #define PLACES      16
 #define USER_PLACES (PLACES / 4)
-#define NOVM_PLACES (PLACES / 4) /* of all users; one of each user but root */
+/* places for processes without a VM, of all users; each user but root gets one of them */
+#define NOVM_PLACES (PLACES / 4)
 
 /*
  * A user's attaches without success may take this long, and a tenth of the time afterwards. Root is
- * exempt: who is root of the node needs no attach to hold us up.
+ * exempt: root can hold up the recorder without an attach, too.
  */
 #define CREDIT_NS  (30 * NS_PER_SEC)
 #define CREDIT_DIV 10
 
-#define WAITING_MAX 8 /* of a user other than root */
+#define WAITING_MAX 8 /* most processes left waiting for memory, of a user other than root */
 
 void turns_charge(struct agents *a, const struct agents_entry *e, u64 took_ns)
 {
@@ -45,7 +46,7 @@ bool turns_wait_for_memory(struct agents *a, const struct agents_entry *e)
 	return kept >= WAITING_MAX;
 }
 
-/* Returns the number of places in use; `nr_novm` gets those of processes without a VM. */
+/* Returns the number of places in use; *nr_novm gets the number used by processes without a VM. */
 static u32 count_running(struct agents *a, u32 *nr_novm)
 {
 	u32 nr = 0;

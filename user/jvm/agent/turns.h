@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose turn it is to be attached to. A user's processes hold at most a quarter of the places, and
+ * Chooses the JVM to attach to next. A user's processes hold at most a quarter of the places, and
  * one place after attaches that took long without success. A process that shows no VM has its turn
  * after all others. A place is held as long as the child of an attach runs.
  */
@@ -20,7 +20,7 @@ void turns_charge(struct agents *a, const struct agents_entry *e, u64 took_ns);
 void turns_leave(struct agents *a, const struct agents_entry *e, pid_t pid);
 
 /*
- * Whether so many of them still wait for memory of the user of `e` that no more attaches may begin.
- * Root is exempt.
+ * Whether too many processes left by turns_leave still wait for memory of the user of `e`: then no
+ * further attach may begin. Root is exempt.
  */
 bool turns_wait_for_memory(struct agents *a, const struct agents_entry *e);

@@ -48,8 +48,9 @@ static bool is_whole(const char *bytes, size_t len)
 }
 
 /*
- * Whether nobody but root, we and those who may change our program anyway can change the file or
- * folder. A build in a user's folder, run by sudo, belongs to that user: program and agent alike.
+ * Whether the file or folder can be changed only by root, by this user, or by someone who can
+ * change our program anyway. A build in a user's folder, run by sudo, belongs to that user: program
+ * and agent alike.
  */
 static bool is_ours(const struct stat *st, const struct stat *program)
 {

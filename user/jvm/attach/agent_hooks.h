@@ -21,7 +21,7 @@ struct agent_hooks {
 	char methods[WIRE_METHODS_MAX]; /* "a/B.run,a/C.go": the methods whose calls are reported */
 };
 
-/* The kinds of events in it, a mask of enum agent_hook. */
+/* The kinds of events that `h` requests, a mask of enum agent_hook. */
 u32 agent_hooks_mask(const struct agent_hooks *h);
 
 /*

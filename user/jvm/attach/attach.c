@@ -104,15 +104,15 @@ static void drop_trigger(const struct job *j)
 }
 
 /*
- * With the label of the JVM's own files. If SELinux refuses that label, with ours; the caller asks
- * whether the JVM may see it.
+ * Creates the trigger with the label of the JVM's own files. If SELinux refuses that label, the
+ * file gets ours; the caller asks whether the JVM may see such a file.
  */
 static int create_trigger(const struct job *j)
 {
 	bool is_labelled = file_label_begin(&j->t);
 	int fd = process_root_create(&j->t, j->trigger_name, TRIGGER_MODE);
 
-	if (is_labelled && !file_label_end()) { /* else later files had the label, too */
+	if (is_labelled && !file_label_end()) { /* otherwise later files would get the label, too */
 		if (fd >= 0) {
 			close(fd);
 			process_root_unlink(&j->t, j->trigger_name);
@@ -135,7 +135,7 @@ static int make_trigger(struct job *j)
 	if (is_trigger_blocked(j))
 		return -EEXIST;
 	int fd = create_trigger(j);
-	if (fd == -EEXIST) { /* another tool is attaching, or died while it did */
+	if (fd == -EEXIST) { /* another tool is attaching, or died during an attach */
 		if (fstatat(j->t.tmp_fd, j->trigger_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(st.st_mode) || st.st_uid != j->t.status.euid)
 			return -EEXIST;
@@ -190,8 +190,8 @@ static int send_signal(const struct job *j)
 }
 
 /*
- * A JVM that is starting, or has a SIGQUIT pending, will be ready. One that does not listen gets a
- * few tries: JDK 8 does not show whether it has started.
+ * A JVM that is starting, or has a SIGQUIT pending, will be ready later. A JVM that does not listen
+ * gets a few tries, because JDK 8 does not show whether it has started.
  */
 static int conclude_readiness(struct job *j, enum readiness ready)
 {
@@ -395,7 +395,10 @@ int attach_talk(int fd, const struct str *request, int timeout_ms, struct str *r
 	int err = wait_for(fd, POLLOUT, end);
 	if (err)
 		return err;
-	/* If we died between the parts of a request, the JVM's only listener would block. */
+	/*
+	 * Send the request in one piece: if we died between two parts, the JVM's only listener
+	 * would block.
+	 */
 	ssize_t sent = send(fd, request->at, request->len, MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (sent != (ssize_t)request->len)
 		return sent < 0 ? -errno : -EIO;

@@ -62,7 +62,10 @@ static int leftover_create(const struct process_root *t, const char *name)
 
 	if (fd < 0)
 		return fd;
-	/* Between both calls another attach may take it for a leftover. It then holds the lock. */
+	/*
+	 * Between openat and flock another attach may take the file for a leftover, and then holds
+	 * the lock.
+	 */
 	if ((flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) || fstat(fd, &st) ||
 	    !st.st_nlink)
 		return -EEXIST;
@@ -86,7 +89,7 @@ static void leftover_remove(const struct process_root *t, const char *name)
 	process_root_unlink(t, name);
 }
 
-/* The file as the target can read it; of a mount, the file that is mounted. */
+/* Opens the file that the target reads under this name: of a mount, the mounted file. */
 static int open_file(const struct process_root *t, const char *name)
 {
 	const struct target_root tmp = { t->tmp_fd, 0, 0 };
@@ -104,7 +107,10 @@ static bool is_free(int fd, const struct stat *st)
 	return !flock(fd, LOCK_EX | LOCK_NB) || time(NULL) - st->st_ctime >= OLD_AGE;
 }
 
-/* The lock keeps others from removing it meanwhile, and a new attach from using its name. */
+/*
+ * Removes a leftover. The lock keeps others from removing it at the same time, and a new attach
+ * from using its name.
+ */
 static void remove_if_free(const struct process_root *t, const char *name)
 {
 	auto_close int fd = open_file(t, name);
@@ -147,7 +153,7 @@ static int make_file_system(void)
 	return mount_fd < 0 ? -errno : mount_fd;
 }
 
-/* The lock lasts as long as this process. */
+/* Locks the file as long as this process lives. */
 static int lock_file(int folder)
 {
 	auto_close int fd = openat(folder, NAME, O_RDONLY | O_CLOEXEC);
@@ -255,9 +261,9 @@ static int mount_copy(const struct process_root *t, const struct agent_bytes *ag
 
 /*
  * The child in the target's mount namespace. It mounts, reports an errno as one int, and unmounts
- * when its parent writes to `hold`. If that is closed without a word, the parent has died, and the
- * file is removed as well. (A parent's files are closed before it stops being the parent.) It has
- * the lock of the file below, too.
+ * when its parent writes to `hold`. If `hold` is closed without a write, the parent has died, and
+ * the child also removes the file. (A parent's files are closed before it stops being the parent.)
+ * The child also holds the lock of the file below the mount.
  */
 static void run_mounter(const struct process_root *t, const char *name,
 			const struct agent_bytes *agent, int file, int ready, int hold)

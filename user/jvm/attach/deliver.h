@@ -16,7 +16,8 @@
 
 enum delivery_way {
 	DELIVERY_BEST,
-	DELIVERY_APART, /* not by its own path, under which the target may know another file */
+	/* not by the agent's own path, under which the target may know another file */
+	DELIVERY_APART,
 	DELIVERY_MOUNT,
 	DELIVERY_COPY, /* this and DELIVERY_MOUNT are for tests: no other way */
 };
@@ -41,10 +42,12 @@ void delivery_undo(const struct process_root *t, struct delivery *d);
  */
 void delivery_path(const char *agent, size_t len, char out[DELIVERY_PATH_MAX]);
 
-/* The path of a session with this nonce, if that path was taken. */
+/* The path for the session with this nonce, used if the path of delivery_path was taken. */
 void delivery_path_of(const char *nonce, char out[DELIVERY_PATH_MAX]);
 
-/* Whether a target's path, as in struct delivery, is that of a file that was put into its /tmp. */
+/*
+ * Whether the path, as in struct delivery, is one of a file that sysflame put into a target's /tmp.
+ */
 bool delivery_is_path(const char *path);
 
 /*

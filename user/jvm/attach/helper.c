@@ -24,12 +24,13 @@
 #include "sandbox/message.h"
 #include "sandbox/rights.h"
 
-#define CHILDREN_MAX 128 /* 16 attaches, and those that clean up after others */
-#define OPENERS_MAX  32  /* beside these; all but one wait for a file system */
-#define READY_MS     2000
-#define ENDING_MS    200
-#define SOCK         3 /* of the helper and of each child */
-#define FACTS        4 /* of a child that attaches: see readiness.h */
+#define CHILDREN_MAX 128 /* enough for 16 attaches, and for children that clean up after others */
+/* openers besides these children: all but one of them hang in a file system */
+#define OPENERS_MAX 32
+#define READY_MS    2000
+#define ENDING_MS   200
+#define SOCK        3 /* of the helper and of each child */
+#define FACTS       4 /* of a child that attaches: see readiness.h */
 
 struct helper {
 	pid_t pid;
@@ -200,7 +201,10 @@ static void serve(struct children *all)
 	}
 }
 
-/* The opener has no more orders. One that waits for a file system ends once that answers. */
+/*
+ * Ends the openers: without further orders they exit. An opener that waits for a file system ends
+ * when the file system answers.
+ */
 static void end_openers(struct children *all)
 {
 	for (size_t i = 0; i < all->nr; i++) {

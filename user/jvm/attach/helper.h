@@ -2,8 +2,8 @@
 /*
  * The attach helper: a process that forks the children that attach (injector.h) and the one that
  * opens files (proc/open_request.h). It starts before the recorder has read or opened anything and
- * alone keeps the capabilities for both (sandbox/rights.h). It ends with the recorder. Its
- * children that attach do not: they first clean up in their JVM.
+ * alone keeps the capabilities for both (sandbox/rights.h). The helper ends with the recorder.
+ * Children that attach end later: they first clean up in their JVM.
  */
 #pragma once
 

@@ -28,9 +28,9 @@
 #define ENDING_MS 20
 
 struct injection {
-	struct helper *helper; /* which has forked the child; NULL: we did */
+	struct helper *helper; /* the helper that has forked the child; NULL: this process has */
 	u64 number;            /* of the child there */
-	pid_t child;           /* of ours; 0 once it is reaped */
+	pid_t child;           /* child of this process; 0 once it is reaped */
 	bool has_ended;
 	bool is_reported; /* the helper has sent `status` */
 	int status;       /* exit status */
@@ -74,7 +74,7 @@ static void run_here(const struct inject_order *order, int fd, int facts_fd)
 
 static int start_child(struct injection *i, const struct inject_order *order, int fd)
 {
-	/* The child has no right to open one. */
+	/* Open the iterator here: the child has no right to open one. */
 	auto_close int facts_fd = order->command == INJECT_START ? task_facts_open() : -1;
 
 	i->helper = used;
@@ -125,7 +125,7 @@ static int take_message(struct injection *i, const struct worker_message *m, int
 	return 0;
 }
 
-/* Takes all messages that are there. The child ends the connection by its end, or by an error. */
+/* Takes all messages that have arrived. The connection ends when the child ends, or by an error. */
 static void receive(struct injection *i)
 {
 	struct worker_message m;

@@ -31,9 +31,11 @@ struct inject_order {
 	char nonce[WIRE_NONCE_LEN + 1];
 	const char *agent_path;              /* absolute */
 	char loaded_path[DELIVERY_PATH_MAX]; /* path from which the JVM loaded it; "" if unknown */
-	bool may_warn;                       /* START: even if the JVM then prints a warning */
-	bool may_signal;                     /* false if it was signalled before */
-	bool may_have_no_vm;                 /* INJECT_START: goes on if no VM can be read */
+	/* START: attach even if the JVM then prints a warning */
+	bool may_warn;
+	bool may_signal; /* false if the JVM was already sent SIGQUIT */
+	/* INJECT_START: attach even if no VM can be read in the process */
+	bool may_have_no_vm;
 	enum delivery_way way;
 	struct agent_hooks hooks; /* INJECT_START, INJECT_HOOKS, INJECT_REFS */
 	u64 dependencies; /* address of a variable in libjvm (code_dependencies.h); 0: unknown */
@@ -42,11 +44,12 @@ struct inject_order {
 enum inject_outcome {
 	INJECT_RUNNING,
 	INJECT_DONE,
-	INJECT_SPARED,  /* the JVM would print a warning, which the order does not want */
-	INJECT_DOUBT,   /* no VM can be read in it; it was not contacted */
-	INJECT_WAIT,    /* not yet; the cause passes by itself, and the JVM is fine */
-	INJECT_RETRY,   /* may succeed later */
-	INJECT_SILENT,  /* the same; its memory did not arrive, and a process waits for it */
+	INJECT_SPARED, /* the JVM would print a warning, which the order does not want */
+	INJECT_DOUBT,  /* no VM can be read in it; it was not contacted */
+	INJECT_WAIT,   /* not yet: the cause passes by itself, and nothing is wrong with the JVM */
+	INJECT_RETRY,  /* may succeed later */
+	/* as INJECT_WAIT: memory of the JVM did not arrive, and a process still waits for it */
+	INJECT_SILENT,
 	INJECT_REFUSED, /* will not succeed */
 };
 
@@ -59,10 +62,11 @@ struct inject_result {
 	s64 clock_off_ns;
 	char loaded_path[DELIVERY_PATH_MAX];
 	char reason[320]; /* "reason; what to do", clean */
-	bool drops_code; /* START, HOOKS: it would drop its compiled code: calls are not reported */
-	u64 libjvm;      /* address of its libjvm, if calls are wanted; 0: unknown */
-	pid_t left_pid;  /* INJECT_SILENT: the process that waits; 0: unknown */
-	int ring_fd;     /* of INJECT_START, owned by the caller; otherwise -1 */
+	/* START, HOOKS: the JVM would drop its compiled code, so calls are not reported */
+	bool drops_code;
+	u64 libjvm;            /* address of its libjvm, if calls are wanted; 0: unknown */
+	pid_t left_pid;        /* INJECT_SILENT: the process that waits; 0: unknown */
+	int ring_fd;           /* of INJECT_START, owned by the caller; otherwise -1 */
 	bool takes_no_command; /* START: no further command will reach the agent */
 };
 

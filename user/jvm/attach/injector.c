@@ -226,7 +226,7 @@ static void give_up_session(struct job *j)
 	stop_sessions(j, j->order->nonce);
 }
 
-/* Another command to the JVM of `j`. */
+/* A job for another command to the JVM of `j`. */
 static struct job job_beside(const struct job *j, const struct inject_order *order)
 {
 	struct job other = {
@@ -261,10 +261,11 @@ static void go_beside(struct job *j)
 }
 
 /*
- * Whether a change of a class would drop all compiled code. It does, unless the JVM has recorded
- * from its start which code depends on which method. JDK 23 and newer always do (JDK-8324241),
- * others if an agent was there (code_dependencies.h). Changes that also replace the methods and
- * fields of a class, in builds of JetBrains, drop everything each time.
+ * Whether a change of a class would drop all compiled code. That happens unless the JVM has
+ * recorded from its start which code depends on which method. JDK 23 and newer always record that
+ * (JDK-8324241), older ones if an agent was loaded at the start (code_dependencies.h). Changes that
+ * also replace the methods and fields of a class, in builds of JetBrains, drop everything each
+ * time.
  */
 static bool drops_code(const struct hotspot *h, u64 dependencies)
 {
@@ -284,8 +285,8 @@ static void note_dropping(struct job *j, const struct hotspot *h)
 }
 
 /*
- * Whether it prints three lines of warning for an agent that is loaded later (JEP 451). It does so
- * for the first load of each library only.
+ * Whether the JVM prints three lines of warning for an agent that is loaded after its start (JEP
+ * 451). A JVM does so for the first load of each library only.
  */
 static bool warns_of_agents(const struct hotspot *h)
 {
@@ -303,7 +304,10 @@ static enum readiness ask_vm(struct job *j)
 {
 	struct hotspot *h;
 
-	/* The readers have our ids, with which they may read only by this capability. */
+	/*
+	 * Without this capability the processes that read memory, which have our ids, may not read
+	 * the JVM.
+	 */
 	if (capability_has(CAP_SYS_PTRACE))
 		mem_read_apart();
 	int err = hotspot_open(proc_status_id(&j->t.status), &h);
@@ -503,8 +507,9 @@ static bool send_result(const struct inject_result *result, int fd)
 void injector_prepare(void)
 {
 	/*
-	 * Ctrl-C is for the recorder, which then waits for us. No session of its own: the scheduler
-	 * groups by session, and a new group waits for many seconds on a busy machine.
+	 * Ctrl-C is for the recorder, which then waits for us. Do not start a new session: the
+	 * scheduler groups processes by session, and a new group may wait for many seconds on a
+	 * busy machine.
 	 */
 	setpgid(0, 0);
 	signals_leave_to_parent();

@@ -4,7 +4,10 @@
 
 #include "jvm/attach/inject.h"
 
-/* Makes a fresh child a process of its own, which ends by itself if nobody can kill it. */
+/*
+ * Prepares a child that was just forked: puts it into a process group of its own, and sets a time
+ * after which it ends itself.
+ */
 void injector_prepare(void);
 
 /*

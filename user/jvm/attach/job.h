@@ -12,15 +12,15 @@ struct job {
 	struct process_root t;
 	struct inject_result result;
 	struct str why;
-	int fd; /* to the process that ordered it; -1 if it no longer matters */
+	int fd; /* socket to the process that ordered the job; -1 if no result is needed any more */
 	char socket_name[32], trigger_name[32];
 	int facts_fd; /* iterator of task_facts_open, not yet read; -1: none */
 	struct process_facts facts;
 	bool is_early;     /* the VM's tables are not readable yet */
 	bool is_silent;    /* its memory did not arrive */
-	bool handles_quit; /* by its flags; a VM that starts does so at some point */
-	bool warns;        /* it would print a warning about an agent */
-	bool is_reduced;   /* by its flags: SIGQUIT is not the VM's */
+	bool handles_quit; /* by its flags, the VM handles SIGQUIT, or will once it has started */
+	bool warns;        /* the VM would print a warning about an agent */
+	bool is_reduced;   /* by its flags (-Xrs), the VM does not handle SIGQUIT */
 };
 
 #define JOB_STILL_STARTING "it is still starting; wait"
@@ -37,5 +37,5 @@ void job_read_facts(struct job *j);
 /* Whether the JVM has ended. */
 bool job_has_ended(const struct job *j);
 
-/* Whether the process that ordered it has ended. */
+/* Whether the process that ordered the job has ended. */
 bool job_is_orphan(const struct job *j);

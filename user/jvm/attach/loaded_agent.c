@@ -32,7 +32,7 @@ static bool has_content(int fd, const char *bytes, size_t len)
 	return done == len;
 }
 
-/* A mount that is gone leaves no path. */
+/* Whether the mapping is of a mounted copy: after the unmount its path is only "/". */
 static bool is_mount(const struct mapping *m)
 {
 	return !strcmp(m->path, "/");
@@ -95,7 +95,10 @@ static bool is_loader_of_musl(const struct mapping *m)
 	return strstr(m->path, "/ld-musl-");
 }
 
-/* A copy has kept its path. That of a mount is proven by what is at this path now. */
+/*
+ * Whether the JVM has loaded this delivery. A mapped copy still has its path. A mapping of a former
+ * mount has none, so the file that is at the path now must be the proof.
+ */
 static bool has_delivery(const struct job *j, const char *path)
 {
 	const char *name = strrchr(path, '/');

@@ -32,8 +32,9 @@ enum agent_path {
 };
 
 /*
- * Fills in such a path. `nonce` is that of the session for AGENT_OTHER_COPY. False if the JVM has
- * not loaded the agent from there. Mounts look alike: then this may be true for another copy.
+ * Fills in a path of that kind. `nonce` is that of the session for AGENT_OTHER_COPY. False if the
+ * JVM has not loaded the agent from there. Mappings of former mounts look alike, so for them the
+ * result may be true for another copy.
  */
 bool loaded_agent_path(const struct job *j, enum agent_path which, const char *nonce,
 		       char out[DELIVERY_PATH_MAX]);

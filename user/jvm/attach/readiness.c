@@ -127,9 +127,10 @@ bool task_facts_allow(const struct process_facts *f, pid_t pid, bool starts_list
 	return false;
 }
 
-#define TEXT_MAX       (1u << 20)
-#define STARTING_NS    (5 * NS_PER_SEC)
-#define DISPATCHING_NS NS_PER_SEC /* until its handler is certainly set */
+#define TEXT_MAX    (1u << 20)
+#define STARTING_NS (5 * NS_PER_SEC)
+/* after its signal thread has started, the handler is set within this time */
+#define DISPATCHING_NS NS_PER_SEC
 #define QUIT_BIT       (1ull << (SIGQUIT - 1))
 /* The ring, the agent's own memory, the JVM's memory for its events. */
 #define MEMORY_MIN (2ull * WIRE_RING_BYTES)
@@ -169,7 +170,10 @@ static const char *find_veto(const char *text)
 	return NULL;
 }
 
-/* By the path in its root, or in its working folder if we see that under another path. */
+/*
+ * Opens an options file by its path in the target's root. A relative path is opened in the target's
+ * working folder, even if we see that folder under another path.
+ */
 static int open_options(const struct process_root *t, const char *name)
 {
 	char folder[PATH_MAX], own_link[32];
@@ -198,7 +202,10 @@ static const char *find_veto_in_file(const struct process_root *t, const char *p
 	return find_veto(text);
 }
 
-/* Other launchers than the JDK's have their own arguments, and options may follow these. */
+/*
+ * Whether the program is the JDK's launcher. Other launchers have arguments of their own, which
+ * options of the VM may follow.
+ */
 static bool is_java(const char *program)
 {
 	const char *slash = strrchr(program, '/');
@@ -329,7 +336,7 @@ static enum vm find_vm(const struct process_root *t)
 {
 	enum vm vm = javaproc_vm(t->status.pid);
 
-	/* Mappings that may not be read also give VM_NONE, before Linux 6.14. */
+	/* Before Linux 6.14, VM_NONE may also mean that the mappings may not be read. */
 	if (vm == VM_NONE && process_root_become_if_denied(t, -EACCES)) {
 		vm = javaproc_vm(t->status.pid);
 		process_root_unbecome(t);
@@ -395,7 +402,7 @@ enum readiness readiness_to_attach(const struct process_root *t, struct str *why
 	return has_memory(t, why) ? READY : NOT_YET;
 }
 
-/* How far a VM has started, by its thread that takes signals. */
+/* How far a VM has started, judged by its thread that takes signals. */
 enum start {
 	START_UNKNOWN, /* no such thread, or one without a name, as in JDK 8 */
 	START_OVER,    /* its handler of SIGQUIT is set */
@@ -480,7 +487,7 @@ bool readiness_for_live_events(const char *version)
 #define MOST_NS     (86400 * NS_PER_SEC)
 #define REFUSAL_MAX 4096
 
-/* Only root or we can have written to it. */
+/* Whether only root or this user can have written the file. */
 static bool is_safe(int fd)
 {
 	struct stat st;

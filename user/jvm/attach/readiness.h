@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a process may be attached to, and whether it may get a SIGQUIT: by what it is, by facts
- * that only the kernel has (bpf/calls.h), and by attaches that failed before. Changes nothing but
- * the list of these.
+ * Whether a process may be attached to, and whether it may get a SIGQUIT: the answer depends on the
+ * process itself, on facts that only the kernel has (bpf/calls.h), and on earlier failed attaches.
+ * Changes nothing except the list of failed attaches.
  */
 #pragma once
 

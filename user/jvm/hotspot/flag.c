@@ -128,7 +128,7 @@ void hotspot_options(const struct hotspot *h, struct str *out)
 	add_options(h, FLAGS_OPTIONS, NR_FLAGS_OPTIONS, out);
 }
 
-/* By the flags that select a collector. */
+/* The collector, by the flags that select one. */
 const char *hotspot_collector(const struct hotspot *h)
 {
 	static const struct {

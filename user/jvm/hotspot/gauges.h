@@ -40,7 +40,7 @@ struct gauges {
 	u64 collections;               /* since the JVM's start */
 };
 
-/* Counters that are added up; their addresses. */
+/* Addresses of counters whose values are added up. */
 struct counter_places {
 	u64 *at;
 	size_t nr, cap;
@@ -56,9 +56,9 @@ struct gauge_places {
 void gauge_places_fini(struct gauge_places *p);
 
 /*
- * Reads them; replaces the contents of *out. -ENOENT if this build hides its threads, -EAGAIN
- * if they start and end too fast to be read, -EFAULT or -ESRCH. The threads are read while they
- * run. A thread's allocations may thus be one TLAB too high or too low.
+ * Reads the gauges and replaces the contents of *out. -ENOENT if this build does not export its
+ * threads, -EAGAIN if threads start and end too fast to be read, -EFAULT or -ESRCH. Threads are
+ * read while they run, so a thread's allocations may be one TLAB too high or too low.
  */
 int gauges_read(struct hotspot *h, struct gauge_places *places, struct gauges *out);
 void gauges_fini(struct gauges *g);

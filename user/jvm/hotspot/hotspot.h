@@ -52,20 +52,20 @@ bool hotspot_owns(const struct hotspot *h, u64 pc);
 int hotspot_name_pc(struct hotspot *h, struct code_pc at, struct java_frame out[], int max);
 
 /*
- * Names the frame of an interpreted Method. `bcp` is the bytecode pointer or index, 0 if unknown.
- * One outside the Method's bytecode sets is_stale: the class was redefined. `unloads` is the number
- * of unloaded classes when the Method was found on the stack, plus 1. 0 if unknown; a class that
- * took the place of another is then not recognised. Returns 0; -ESTALE if classes were unloaded
- * before the first look at the Method, which may have been another one; -EBADMSG if there is no
- * Method (any more); -EAGAIN, -EFAULT, -ESRCH.
+ * Names the frame of an interpreted Method. `bcp` is the bytecode pointer or index, 0 if unknown. A
+ * pointer outside the Method's bytecode sets is_stale: the class was redefined. `unloads` is the
+ * number of unloaded classes when the Method was found on the stack, plus 1. 0 if unknown; a class
+ * that took the place of another is then not recognised. Returns 0; -ESTALE if classes were
+ * unloaded before the first look at the Method, which may have been another one; -EBADMSG if there
+ * is no Method (any more); -EAGAIN, -EFAULT, -ESRCH.
  */
 int hotspot_name_method(struct hotspot *h, u64 method, u64 bcp, u64 unloads,
 			struct java_frame *out);
 
 /*
  * Names the class of a Klass as in source: "byte[]". `unloads` and -ESTALE as above. -EBADMSG if
- * there is no Klass (any more), -EAGAIN, -EFAULT, -ESRCH. The name stays valid as those of frames
- * do.
+ * there is no Klass (any more), -EAGAIN, -EFAULT, -ESRCH. The name is valid as long as names of
+ * frames are.
  */
 int hotspot_name_class(struct hotspot *h, u64 klass, u64 unloads, const char **out);
 
@@ -77,7 +77,7 @@ struct hotspot_info {
 	const char *vm;        /* "OpenJDK 64-Bit Server VM (...) for linux-amd64 JRE (...), ..." */
 	const char *collector; /* "G1", "Parallel", "Serial", "Z", "Shenandoah", "CMS", ... */
 	u32 nr_fields;         /* fields that this build exports */
-	bool tables_are_cut;   /* its tables could not be read to the end */
+	bool tables_are_cut;   /* the JVM's tables could not be read to the end */
 	u64 nr_reads, nr_failures; /* reads of its memory so far */
 	size_t bytes;              /* our memory that names take */
 };
@@ -92,8 +92,8 @@ const char *hotspot_release(const struct hotspot *h); /* without reading the JVM
 int hotspot_flag(const struct hotspot *h, const char *name, bool *out);
 
 /*
- * Whether the flag was set on the command line or by JDK_JAVA_OPTIONS, as FLAG_IS_CMDLINE of
- * HotSpot. -ENOENT as above, or if this JVM hides it.
+ * Whether the flag was set on the command line or by JDK_JAVA_OPTIONS (FLAG_IS_CMDLINE in HotSpot).
+ * -ENOENT as for hotspot_flag, or if this JVM does not export the flag's origin.
  */
 int hotspot_flag_is_of_command_line(const struct hotspot *h, const char *name, bool *out);
 
@@ -129,8 +129,8 @@ int hotspot_each_blob(struct hotspot *h, int (*visit)(void *ctx, const struct ho
 		      void *ctx);
 
 /*
- * The same with a short time limit: -ETIMEDOUT after a quarter of a second of work, and then
- * -EAGAIN for ten seconds.
+ * As hotspot_each_blob, with a short time limit: -ETIMEDOUT after a quarter of a second of work,
+ * and then -EAGAIN for ten seconds.
  */
 int hotspot_scan_blobs(struct hotspot *h, int (*visit)(void *ctx, const struct hotspot_blob *b),
 		       void *ctx);
@@ -150,7 +150,10 @@ struct hotspot_thread {
 	u64 stack_start, stack_end; /* [start, end); 0 if unknown */
 };
 
-/* The caller frees *out. Returns their number, -ENOENT if this build hides them, or -ESRCH. */
+/*
+ * Lists the threads; the caller frees *out. Returns their number, -ENOENT if this build does not
+ * export them, or -ESRCH.
+ */
 ssize_t hotspot_threads(struct hotspot *h, struct hotspot_thread **out);
 
 /* The address of the first byte of the JVM's libjvm. */

@@ -69,7 +69,7 @@ struct hotspot {
 	u16 tls_module, tls_offset; /* of the thread's JavaThread *; module 0 if unknown */
 	u64 next_walk_ns, walk_interval_ns;
 	struct code_walk walk;
-	bool walk_is_cut; /* its time ran out before the end */
+	bool walk_is_cut; /* the time for the walk ran out before its end */
 	u64 next_scan_ns; /* see hotspot_scan_blobs */
 
 	struct stub_routines stubs;
@@ -117,7 +117,7 @@ const char *hotspot_collector(const struct hotspot *h);
 bool hotspot_is_walk_due(const struct hotspot *h);
 int hotspot_learn(struct hotspot *h);
 
-/* The same for virtual threads (continuation.c): from one blob, and from all. */
+/* Learn the facts about virtual threads (continuation.c), from one blob, and from all. */
 void hotspot_learn_continuation_blob(struct hotspot *h, const struct blob *b,
 				     const struct blob_name *name);
 void hotspot_learn_continuations(struct hotspot *h);

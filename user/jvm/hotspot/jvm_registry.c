@@ -15,7 +15,7 @@
 #include "jvm/process/main_class.h"
 #include "proc/status.h"
 
-#define HOTSPOT_NAMES_BYTES (24u << 20) /* the caches of naming.c in one JVM stay below */
+#define HOTSPOT_NAMES_BYTES (24u << 20) /* limit of the caches of naming.c for one JVM */
 #define RETRY_FIRST_NS      (20 * NS_PER_MS)
 #define UNLOADING_NS        (2 * NS_PER_SEC)
 #define UNLOADS_AGAIN_NS    (60 * NS_PER_SEC)
@@ -32,10 +32,11 @@ struct jvm_entry {
 	bool has_ended;   /* the process, according to hotspot_open */
 	bool is_reported; /* `changed` has been called for this layout */
 	u64 retry_ns, pause_ns;
-	char *command;            /* NULL if it was not read */
-	u64 command_ns;           /* when it is read again after a failure */
-	u64 unloads;              /* at the last look */
-	u64 look_ns, unloaded_ns; /* of the next look; when it was last seen to have unloaded */
+	char *command;  /* NULL if it was not read */
+	u64 command_ns; /* when it is read again after a failure */
+	u64 unloads;    /* at the last look */
+	/* time of the next look; when the JVM was last seen to have unloaded classes */
+	u64 look_ns, unloaded_ns;
 };
 
 struct jvm_registry {
@@ -178,8 +179,9 @@ static bool is_due(const struct jvm_entry *e)
 }
 
 /*
- * Since the last look, or at any time before the first one: a JVM that unloads classes does so
- * again. Others are looked at less often, because each look is a switch to another process.
+ * Whether the JVM has unloaded classes since the last look, or, at the first look, at any time. A
+ * JVM that has unloaded classes will do so again. Other JVMs are looked at less often, because each
+ * look costs a switch to another process.
  */
 static bool has_unloaded(struct jvm_entry *e)
 {

@@ -17,7 +17,7 @@
 #define STARTING_NS     (10 * NS_PER_SEC)
 #define THREADS_MAX     64
 
-/* Without these, no frame gets a name. */
+/* Whether no frame gets a name without this item. */
 static bool is_essential(const char *what)
 {
 	return !strcmp(what, "any Java frame") || !strcmp(what, "method names");
@@ -54,7 +54,7 @@ static bool has_vm_thread(pid_t pid)
 	return found;
 }
 
-/* For a process without a code heap or tables. */
+/* The verdict on a process without a code heap or tables. */
 static enum legibility judge_start(struct process_id id, struct str *why)
 {
 	if (time_boot_ns() - id.start_ns < STARTING_NS) {
@@ -74,7 +74,7 @@ enum legibility legibility_of(struct process_id id, int err, const struct hotspo
 			      struct str *why)
 {
 	str_clear(why);
-	/* The memory of a process that ends shows as missing or as any content. */
+	/* While a process ends, its memory may be missing or have any content. */
 	if (err && proc_has_ended(id))
 		err = -ESRCH;
 	switch (-err) {

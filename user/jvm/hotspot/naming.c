@@ -14,7 +14,8 @@
 #define COMPILED_MAX    (128u << 10) /* of one nmethod; larger ones are not kept */
 #define COMPILE_ID_MASK 0x0fffffff   /* the part of a compile id that samples keep */
 #define CONTAINERS_MAX  8            /* JDK 8..28 have two to five */
-#define BCI_MAX         0xffff       /* no memory is mapped below: vm.mmap_min_addr */
+/* a value up to this is an index, no pointer: no memory is mapped below vm.mmap_min_addr */
+#define BCI_MAX 0xffff
 
 static void forget_compiled(struct hotspot *h)
 {
@@ -130,7 +131,7 @@ static void keep_compiled(struct hotspot *h, u32 id, struct compiled *c)
 	*dict_add(&h->nmethods, id) = h->compiled.nr;
 }
 
-/* `at.unloads` is that of the nmethod which the sample found. */
+/* `at.unloads` is the count of unloaded classes when the sample found the nmethod. */
 static int name_nmethod(struct hotspot *h, const struct blob *b, struct code_pc at,
 			struct java_frame out[], int max)
 {

@@ -81,7 +81,7 @@ struct thread_names {
 	struct dict by_tid; /* -> struct known * */
 	u32 nr_reads;
 	size_t name_bytes, nr_left_out;
-	u64 max_bytes; /* of reported names; 0: only KEPT_MAX limits them */
+	u64 max_bytes; /* limit of reported names; 0: only KEPT_MAX limits them */
 	u64 read_ns, pause_ns;
 	u64 old_ns;      /* after that names are read again */
 	bool is_changed; /* the last read found another name or thread */
@@ -175,7 +175,10 @@ static bool is_doubtful(struct known *k, const char *comm)
 	return now - k->doubted_ns < (k->name ? DOUBT_NS : DOUBT_NEW_NS);
 }
 
-/* Also true for a new thread, unless the kernel never got a name for it. */
+/*
+ * Whether the thread may be between the two steps of naming itself. Also true for a new thread,
+ * unless threads of this JVM never get a name in the kernel.
+ */
 static bool may_be_between(const struct thread_names *all, const struct known *k, const char *comm)
 {
 	return *comm && (k->name ? k->is_named : strcmp(comm, all->leader) != 0);
@@ -454,7 +457,10 @@ const char *thread_names_find(const struct thread_names *all, pid_t tid)
 	return k ? k->name : NULL;
 }
 
-/* A rename that the kernel's comm does not show is found later in a JVM that renames nothing. */
+/*
+ * Reads all names again. In a JVM that renames no threads this happens less often, so a rename that
+ * the kernel's comm does not show is found later there.
+ */
 static void read_again(struct thread_names *all, struct hotspot *h, u64 now)
 {
 	all->is_changed = false;

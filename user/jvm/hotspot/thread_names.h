@@ -24,7 +24,10 @@ int thread_names_read(struct thread_names *all, struct hotspot *h);
 /* Stores a name that an agent reported, modified UTF-8 of `len` bytes. */
 void thread_names_report(struct thread_names *all, pid_t tid, const char *name, size_t len);
 
-/* The memory in use; its limit for reported names, past which all are forgotten; their number. */
+/*
+ * The memory in use; sets its limit for reported names, beyond which all names are forgotten; the
+ * number of names.
+ */
 u64 thread_names_bytes(const struct thread_names *all);
 void thread_names_limit(struct thread_names *all, u64 max_bytes);
 size_t thread_names_left_out(const struct thread_names *all);
@@ -33,9 +36,9 @@ size_t thread_names_left_out(const struct thread_names *all);
 const char *thread_names_find(const struct thread_names *all, pid_t tid);
 
 /*
- * The same for a thread that had this comm. Reads names again for a new thread, for a changed comm,
- * and every two to eight seconds, because other threads may rename it. At most 2 % of the time goes
- * into reads. NULL if the name may be from another time than the comm.
+ * As thread_names_find, for a thread that had this comm. Reads names again for a new thread, for a
+ * changed comm, and every two to eight seconds, because other threads may rename it. At most 2 % of
+ * the time goes into reads. NULL if the name may be from another time than the comm.
  */
 const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t tid,
 			     const char *comm);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds Thread::current() of libjvm: a variable in thread-local storage that no table names. Its
- * value is known for every JavaThread in the list. It is at the one place where every thread holds
- * its own JavaThread *. Part of jvm/hotspot/hotspot_private.h.
+ * Finds Thread::current() of libjvm: a variable in thread-local storage that no table names. The
+ * value of the variable is known for every JavaThread in the list. The variable is at the one place
+ * where every thread holds its own JavaThread *. Part of jvm/hotspot/hotspot_private.h.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "jvm/hotspot/hotspot_private.h"
 
 #define THREADS_ASKED 4   /* must agree, at least two of them */
-#define MODULES_MAX   256 /* with thread-local storage; a JVM has about ten */
+#define MODULES_MAX   256 /* most modules with thread-local storage; a JVM has about ten */
 #define BLOCK_WORDS   16  /* libjvm has 60 to 96 bytes (JDK 17 to 28) */
 #define DTV_SLOT      8   /* glibc's tcbhead_t.dtv, from the thread pointer */
 #define PTHREAD_WORDS 288 /* glibc's struct pthread, with the first 32 values of keys */

@@ -237,13 +237,14 @@ struct jvm_field {
 
 struct jvm_build {
 	struct jvm_field fields[NR_JVM_SLOTS];
-	u32 sizes[NR_JVM_SIZES];        /* 0: not exported */
-	u64 flags[NR_JVM_FLAGS];        /* address relative to the load bias, 0: no such flag */
-	u64 flag_origins[NR_JVM_FLAGS]; /* the same, of who set it; 0: unknown */
-	u8 kinds[JVM_NR_KINDS];         /* enum hotspot_class by CodeBlobKind */
-	u32 has_line_table;             /* bit mask in ConstMethod's flags */
-	u32 nr_fields;                  /* in the tables */
-	bool is_cut;                    /* the tables could not be read to the end */
+	u32 sizes[NR_JVM_SIZES]; /* 0: not exported */
+	u64 flags[NR_JVM_FLAGS]; /* address relative to the load bias, 0: no such flag */
+	/* address of the flag's origin, relative to the load bias; 0: unknown */
+	u64 flag_origins[NR_JVM_FLAGS];
+	u8 kinds[JVM_NR_KINDS]; /* enum hotspot_class by CodeBlobKind */
+	u32 has_line_table;     /* bit mask in ConstMethod's flags */
+	u32 nr_fields;          /* in the tables */
+	bool is_cut;            /* the tables could not be read to the end */
 };
 
 /*

@@ -17,7 +17,7 @@ struct code_heaps {
 
 /* A blob as it was when its header was read. */
 struct blob {
-	u64 addr; /* of the CodeBlob object; its code follows */
+	u64 addr; /* address of the CodeBlob object; the code follows it */
 	u64 code_start, code_end;
 	u64 end;
 	u64 name; /* char * in the JVM */
@@ -41,7 +41,7 @@ int blob_read(const struct vm_memory *j, const struct code_heaps *heaps, u64 add
 
 /* The progress of a walk. To begin one, zero everything but the deadline. */
 struct code_walk {
-	u64 deadline_ns; /* in time_worked_ns: a busy machine does not shorten a walk */
+	u64 deadline_ns; /* in time_worked_ns, so that a busy machine does not shorten a walk */
 	u32 heap;
 	u64 segment; /* in that heap */
 };

@@ -47,7 +47,7 @@ struct compiled {
 	VEC(struct metadata) metadata; /* entries that were needed so far */
 	bool is_named;                 /* its own Method was named */
 	u64 checked_ns;                /* when the nmethod was last seen alive */
-	bool has_read;                 /* the JVM's memory, in this call of compiled_frames */
+	bool has_read;                 /* this call of compiled_frames has read the JVM's memory */
 };
 
 struct compiled *compiled_new(const struct blob *b)
@@ -288,9 +288,9 @@ static void set_frame(struct methods *methods, const struct method_name *m, s32 
 
 /*
  * An nmethod keeps its Methods: as long as it lives, neither unloading nor a redefinition frees
- * them (MetadataOnStackMark, share/classfile/metadataOnStackMark.cpp). A Method that was named for
- * it once has its name while the count of unloaded classes is one of those it was named at;
- * compiled_frames checks that the nmethod lives.
+ * them (MetadataOnStackMark, share/classfile/metadataOnStackMark.cpp). A Method that was once named
+ * for this nmethod keeps its name at every count of unloaded classes at which it was named.
+ * compiled_frames checks that the nmethod is alive.
  */
 static int add_frame(struct methods *methods, struct compiled *c, const struct scope *scope,
 		     u64 unloads, struct java_frame *out)
@@ -335,7 +335,7 @@ static int physical_frame(const struct vm_memory *j, struct methods *methods, st
 	return 1;
 }
 
-/* The same as compiled_frames, for an nmethod that may be removed meanwhile. */
+/* As compiled_frames, for an nmethod that may be removed during the read. */
 static int read_frames(const struct vm_memory *j, struct methods *methods, struct compiled *c,
 		       const struct code_pc *at, struct java_frame out[], int max)
 {

@@ -19,16 +19,18 @@ struct java_frame {
 	s32 bci;                /* -1 if unknown or at the method's entry */
 	enum frame_kind kind;   /* FRAME_INTERPRETED, _C1, _C2, _INLINED, _STUB */
 	bool is_native;         /* a native method's wrapper (FRAME_STUB) or interpreter frame */
-	bool is_approximate;    /* no debug information for this pc: the next safepoint's is used */
-	bool is_blob;           /* a stub in a blob of many routines; the name is the blob's */
-	bool is_stale;          /* the code or class changed since the sample was taken */
+	/* no debug information for this pc: that of the next safepoint is used */
+	bool is_approximate;
+	bool is_blob;  /* a stub in a blob of many routines; the name is the blob's */
+	bool is_stale; /* the code or class changed since the sample was taken */
 };
 
 /* A pc of compiled code or of a stub, as a sample found it on a stack. */
 struct code_pc {
 	u64 pc;
-	u64 unloads;    /* classes that the JVM had unloaded then, plus 1; 0 if unknown */
-	u32 compile_id; /* of the nmethod then, low 28 bits; 0 if unknown */
+	/* classes that the JVM had unloaded when the sample was taken, plus 1; 0 if unknown */
+	u64 unloads;
+	u32 compile_id; /* of the nmethod at the sample's time, low 28 bits; 0 if unknown */
 	bool is_leaf;   /* `pc` is no return address */
 };
 
@@ -44,12 +46,16 @@ void java_name_decode(struct str *out, const char *mutf8, size_t len);
 /* Interns modified UTF-8 (JVMS 4.4.7) as clean UTF-8; lives as long as the pool. */
 const char *java_names_intern(struct java_names *pool, const char *mutf8, size_t len);
 
-/* The same for an internal class name: '/' becomes '.', the address of a hidden class is masked. */
+/*
+ * As java_names_intern, for an internal class name: '/' becomes '.', the address of a hidden class
+ * is masked.
+ */
 const char *java_names_intern_class(struct java_names *pool, const char *mutf8, size_t len);
 
 /*
- * The same for a class as the JVM writes it: "[Ljava/lang/String;" becomes "java.lang.String[]",
- * "[[I" "int[][]". Text that is neither a descriptor nor an array is an internal name.
+ * As java_names_intern, for a class as the JVM writes it: "[Ljava/lang/String;" becomes
+ * "java.lang.String[]", "[[I" "int[][]". Text that is neither a descriptor nor an array is an
+ * internal name.
  */
 const char *java_names_intern_type(struct java_names *pool, const char *mutf8, size_t len);
 

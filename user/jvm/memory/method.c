@@ -28,7 +28,8 @@ struct fingerprint {
 };
 
 struct known_method {
-	struct method_name name; /* first: a pointer to it is also one to the known_method */
+	/* must be first: a pointer to the name is also a pointer to the known_method */
+	struct method_name name;
 	struct fingerprint print;
 	struct era era; /* when this Method was at the address */
 	u64 looked_ns;  /* when its memory was last compared */
@@ -38,7 +39,7 @@ struct known_method {
 	u8 *lines;
 };
 
-/* A Method as one read finds it. */
+/* The state of a Method in one read. */
 struct look {
 	u64 unloads; /* the count before the read */
 	u64 const_method;

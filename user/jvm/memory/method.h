@@ -34,12 +34,12 @@ size_t methods_bytes(const struct methods *all);
 int methods_find(struct methods *all, u64 method, u64 unloads, const struct method_name **out);
 
 /*
- * The name that methods_find gave before at that count, whatever has happened since; NULL if it
- * gave none. For a Method that something is known to keep alive.
+ * The name that methods_find gave earlier at that count, without any check; NULL if it gave none.
+ * Only for a Method that is known to be kept alive.
  */
 const struct method_name *methods_recall(struct methods *all, u64 method, u64 unloads);
 
-/* How often names, or whether they are still right, were read from the JVM's memory. */
+/* How often the JVM's memory was read, for a name or to check whether a name is still right. */
 u64 methods_nr_looks(const struct methods *all);
 
 /* The source line of a bytecode of the method found last; 0 if unknown. */

@@ -8,7 +8,7 @@
 
 #include "base/types.h"
 
-/* The same in the memory of all JVM versions. */
+/* A PcDesc; the layout in memory is the same in all JVM versions. */
 struct pc_desc {
 	s32 pc_offset;    /* from the start of the code */
 	s32 scope_offset; /* in the scopes data; <= 0: none */
@@ -23,7 +23,8 @@ struct scope {
 
 /*
  * The first descriptor with a scope at or above `pc_offset`, which is HotSpot's own rule; NULL if
- * there is none. It is exact at return addresses of calls that record debug information.
+ * there is none. The descriptor is exact at return addresses of calls that record debug
+ * information.
  */
 const struct pc_desc *scopes_find(const struct pc_desc *descs, size_t nr, s32 pc_offset);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a JVM keeps whether it knows all dependencies of its compiled code on methods. Otherwise
- * the first change of a class makes it drop all compiled code. HotSpot of JDK 8 to 22 has recorded
- * them since its start if an agent then added capabilities, and all code that is left after the
- * first change of a class. The variable is JvmtiExport::_all_dependencies_are_recorded
- * (share/prims/jvmtiExport.hpp); once set it stays set. No table of libjvm names it, only the
- * symbol table of its file.
+ * Finds the flag by which a JVM notes that it has recorded all dependencies of its compiled code on
+ * methods. If the flag is false, the first change of a class makes the JVM drop all compiled code.
+ * HotSpot of JDK 8 to 22 records dependencies from its start if an agent added capabilities at the
+ * start. Otherwise it records them from the first change of a class on, when the old code is gone.
+ * The variable is JvmtiExport::_all_dependencies_are_recorded (share/prims/jvmtiExport.hpp); once
+ * set it stays set. No table of libjvm names it, only the symbol table of its file.
  */
 #pragma once
 

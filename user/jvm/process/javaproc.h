@@ -19,8 +19,8 @@ struct mapping;
 bool javaproc_is_libjvm(const struct mapping *m);
 
 /*
- * Whether a mapping is of the agent: it has the name of its file, the name under which it was
- * delivered, or "/", the root of a mount that was removed.
+ * Whether the path of a mapping may be the agent's: the name of the agent's file, a name under
+ * which it was delivered, or "/", the root of a mount that was removed.
  */
 bool javaproc_is_agent(const char *path);
 
@@ -29,7 +29,7 @@ struct javaproc {
 	uid_t uid;
 	enum vm vm;
 	char *jdk;        /* "17.0.15", "1.8.0_382"; "?" if unknown */
-	char *main;       /* by its command line: see javaproc_main */
+	char *main;       /* main class, from the command line: see javaproc_main */
 	bool has_agent;   /* an agent of sysflame is loaded; it stays until the JVM ends */
 	bool has_session; /* and has a session */
 };
@@ -39,8 +39,8 @@ int javaproc_read(pid_t pid, struct javaproc *out);
 void javaproc_fini(struct javaproc *j);
 
 /*
- * The main class of a process (main_class.h), or its program's name. `command` is the one that the
- * JVM keeps, or NULL. The caller frees it.
+ * The main class of a process (main_class.h), or its program's name. `command` is the command that
+ * the JVM keeps in its memory, or NULL. The caller frees it.
  */
 char *javaproc_main(struct process_id id, const char *command);
 

@@ -23,7 +23,10 @@ static bool ends_with(const char *text, const char *end)
 	return len > end_len && !strcmp(text + len - end_len, end);
 }
 
-/* A module may stand before a class as well: only files lose their folder. */
+/*
+ * Whether `main` names a file, whose folder is left out. The '/' in MODULE/CLASS is not part of a
+ * path.
+ */
 static bool is_file(const char *main)
 {
 	return ends_with(main, ".jar") || ends_with(main, ".war") || ends_with(main, ".java");
@@ -79,7 +82,7 @@ static const char *in_jsvc_args(const struct words *w)
 	return arg ?: "";
 }
 
-/* Its process that runs the JVM is called jsvc.exec. */
+/* Whether the program is jsvc; its process that runs the JVM is called jsvc.exec. */
 static bool is_jsvc(const char *program)
 {
 	return !strcmp(program, "jsvc") || !strcmp(program, "jsvc.exec");

@@ -11,7 +11,8 @@
  * folder; NULL if it is unknown. Clean UTF-8; the caller frees it.
  *
  * `command` is the property sun.java.command as the JVM keeps it: "" if no launcher has set it,
- * NULL if the JVM cannot be asked (yet). Then the command line counts, if it is that of `java`. The
- * class of a daemon that jsvc runs is known from its command line only.
+ * NULL if the JVM cannot be asked (yet). If it is "" or NULL, the command line is used, provided
+ * that the program is `java`. The class of a daemon that jsvc runs is known from its command line
+ * only.
  */
 char *main_class(const char *command, const struct words *w);

@@ -76,7 +76,7 @@ static int begin(pid_t pid, const char *nonce, struct memfd_search *s)
 	return err;
 }
 
-/* A forged one does not end the search. */
+/* Opens the entry if it really is the buffer. A forged buffer does not end the search. */
 static int open_if_same(int dir_fd, const char *entry, const char *name, void *ctx)
 {
 	struct memfd_search *s = ctx;
@@ -121,8 +121,8 @@ u32 memfds_count(pid_t pid)
 }
 
 /*
- * A reader that was killed before it had locked its buffer has never shown itself. One that could
- * not lock it has, by heartbeats.
+ * Whether a buffer has no reader. A reader killed before it locked its buffer has left no sign of
+ * life. A reader that could not lock the buffer has left heartbeats.
  */
 static bool is_abandoned(int fd, u64 now_ns)
 {

@@ -9,8 +9,8 @@
 int memfds_open(pid_t pid, const char *nonce);
 
 /*
- * Locks the buffer for its reader, who holds the lock as long as any process has this open file,
- * and says so in the buffer: the agent then sees when the reader has ended. The caller owns fd.
+ * Locks the buffer for its reader, which holds the lock as long as any process has this open file,
+ * and notes that in the buffer. The agent then sees when the reader has ended. The caller owns fd.
  */
 void memfds_claim(int fd);
 

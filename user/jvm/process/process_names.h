@@ -11,14 +11,15 @@
 
 #define SERVICE_KERNEL "kernel"
 
-/* Whether it is a JVM, or the program "java", which loads one in a moment. */
+/* Whether the process is a JVM, or runs the program "java", which will soon load one. */
 bool process_is_java(const struct process *p);
 
 /*
- * Updates p->names: its memory is read again once it is a JVM, once the JVM can be asked, when it
- * executes another program, and some time after a failed read. `command` is that of main_class, `c`
- * its container; both may be NULL. `is_over`: its program has ended, so that only `command` is new.
- * `service` and `main` of the result are not NULL. Valid until the next call for that process.
+ * Updates p->names. The process's memory is read again when it becomes a JVM, when the JVM can be
+ * read, when it executes another program, and some time after a failed read. `command` is the one
+ * of main_class, `c` the process's container; both may be NULL. `is_over`: the program has ended,
+ * so only `command` can be new. `service` and `main` of the result are not NULL. Valid until the
+ * next call for that process.
  */
 const struct process_names *process_names_update(struct process *p, const char *command,
 						 const struct container *c, bool is_over);
@@ -27,8 +28,8 @@ const struct process_names *process_names_update(struct process *p, const char *
  * "tomcat - Bootstrap": the service and the main class or jar, without its package or folder. The
  * service is the first of these that is known: OTEL_SERVICE_NAME, service.name in
  * OTEL_RESOURCE_ATTRIBUTES, the container's name (NULL or "" if unknown), the product that the main
- * class belongs to. Without a service it is the main class or jar alone, with the last part of its
- * package if it says little: "shop.Main". NULL if nothing is known. Caller frees. `main` is
+ * class belongs to. Without a service the name is the main class or jar alone. A vague class keeps
+ * the last part of its package: "shop.Main". NULL if nothing is known. Caller frees. `main` is
  * main_class(), `service` that of the environment; each may be NULL.
  */
 char *jvm_name(const char *main, const char *service, const char *container);

@@ -75,7 +75,7 @@ static void keep_own_ids(struct process_root *t)
 	t->nr_own_groups = nr > 0 ? (size_t)nr : 0;
 }
 
-/* Also one that nobody has waited for: its root looks as if it were empty. */
+/* Whether the process has ended. A zombie counts as ended: its root looks empty. */
 static bool has_ended(int pidfd)
 {
 	struct pollfd polled = { pidfd, POLLIN, 0 };

@@ -43,8 +43,8 @@ u64 process_root_capabilities(const struct proc_status *status);
 void process_root_close(struct process_root *t);
 
 /*
- * Changes to the target's ids, with which we can do nothing to files that it could not do itself.
- * process_root_unbecome restores ours.
+ * Takes the target's ids. We can then do nothing to files that the target could not do itself.
+ * process_root_unbecome restores our ids.
  */
 int process_root_become(const struct process_root *t);
 void process_root_unbecome(const struct process_root *t);
@@ -62,9 +62,9 @@ int process_root_open_proc(const struct process_root *t, const char *name, int f
 int process_root_open_file(const struct process_root *t, const char *path);
 
 /*
- * Whether a file in its /tmp at the place of its attach socket prevents attaching. That is another
- * user's socket, which we do not trust, or a file that the target cannot connect to. It is also a
- * file that the target cannot replace, in a sticky /tmp.
+ * Whether a file in its /tmp at the place of its attach socket prevents attaching. Such a file is
+ * another user's socket, which we do not trust, or a file that the target can neither connect to
+ * nor replace, in a sticky /tmp.
  */
 bool process_root_is_blocked(const struct process_root *t, u32 owner, u32 mode);
 

@@ -7,7 +7,10 @@
 #include "base/types.h"
 
 struct vm_thread {
-	/* At most 7 bytes, for JDK 26 shortens names to "%.7s..%.6s"; more of older ones. */
+	/*
+	 * Begin of the name: at most 7 bytes, because JDK 26 shortens names to "%.7s..%.6s"; more
+	 * bytes for threads of older JDKs only.
+	 */
 	const char *begin;
 	enum vm_work work;
 	const char *role;

@@ -9,7 +9,7 @@
 #include "base/types.h"
 #include "proc/status.h"
 
-#define WORDS_NAME_BYTES 100 /* the longest name that is taken from them */
+#define WORDS_NAME_BYTES 100 /* longest service name that is accepted */
 
 enum {
 	WORDS_ARGS = 1,

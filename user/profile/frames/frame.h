@@ -86,7 +86,9 @@ size_t frames_bytes(const struct frames *all);
 void frames_keep_lines(struct frames *all);
 bool frames_keeps_lines(const struct frames *all);
 
-/* Whoever names Java methods adds their signatures (profile/frames/java_signature.h). */
+/*
+ * Asks the code that names Java methods to add their signatures (profile/frames/java_signature.h).
+ */
 void frames_keep_signatures(struct frames *all);
 bool frames_keeps_signatures(const struct frames *all);
 
@@ -96,5 +98,5 @@ char *frame_function(const struct frame *f);
 /* Valid until the next change of the table. */
 const struct frame *frames_get(const struct frames *all, frame_id id);
 
-/* All ids are smaller. After frames_sweep some of them are unused. */
+/* The upper limit of ids: all are smaller. After frames_sweep some of them are unused. */
 u32 frames_nr(const struct frames *all);

@@ -15,7 +15,7 @@ struct scan {
 struct method {
 	const char *class, *class_end, *name, *name_end;
 	bool is_constructed; /* the class name ends in an address */
-	u32 nr_dims;         /* of an array of that class */
+	u32 nr_dims;         /* number of dimensions, if it is an array of that class */
 };
 
 static bool is_at(const struct scan *s, const char *text)

@@ -8,8 +8,8 @@ struct pattern {
 	const char *text; /* "" if it is an expression */
 	struct regex *regex;
 	u32 kinds; /* of "kind:kernel,native": a bit for each enum frame_kind; 0: by name */
-	struct pattern *also; /* of "/A/ & /B/": must match, too; owned */
-	char *source;         /* owned; what `also` and this one refer to */
+	struct pattern *also; /* the other part of "/A/ & /B/", which must match, too; owned */
+	char *source;         /* owned text to which this pattern and `also` point */
 	bool is_local;        /* no match contains ';', therefore a frame's name alone decides */
 };
 
@@ -26,7 +26,10 @@ void pattern_set_end(struct pattern *p, u64 end_ns);
 /* Whether a stack, written ";a;b;", contains a match: 1, 0 or -EDOM. */
 int pattern_is_in(const struct pattern *p, const char *stack, size_t len);
 
-/* The same for a frame's name. Text is searched in ";name;", an expression in the name alone. */
+/*
+ * As pattern_is_in, for a frame's name. Text is searched in ";name;", an expression in the name
+ * alone.
+ */
 int pattern_is_in_name(const struct pattern *p, const char *name);
 
 /* Appends `text` with every match replaced. Returns whether there was a match, -EDOM or -E2BIG. */

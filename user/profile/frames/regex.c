@@ -177,7 +177,7 @@ static u32 take_escaped(struct translation *t, bool in_class)
 	case 'c':
 		return take_control(t, in_class);
 	case 'b':
-		return '\b'; /* only in a class; elsewhere the caller handles \b */
+		return '\b'; /* backspace, in a class only; elsewhere the caller handles \b */
 	}
 	control = c < 0x80 && c ? strchr(letters, (int)c) : NULL;
 	return control ? (u32)controls[control - letters] : c;
@@ -366,7 +366,7 @@ static size_t braces_len(const struct translation *t)
 	return c < t->end && *c == '}' ? (size_t)(c + 1 - t->at) : 0;
 }
 
-/* Returns 1 if a quantifier follows. */
+/* Takes a quantifier. Returns 1 if there was one. */
 static int add_quantifier(struct translation *t)
 {
 	size_t len = *t->at == '{' ? braces_len(t) : strchr("*+?", *t->at) != NULL;

@@ -3,7 +3,7 @@
  * Fetches debug files by build id from debuginfod servers (elfutils; GET URL/buildid/ID/debuginfo).
  * The process of net/http_client.h talks to them: it writes to files that it is handed and parses
  * nothing. Files that prove to be of that build come into elfutils' cache, where debuggers find
- * them, too. Nothing here waits but debuginfod_wait.
+ * them, too. Only debuginfod_wait waits.
  */
 #pragma once
 
@@ -15,14 +15,15 @@
 
 #define DEBUGINFOD_FILES_MAX 256
 #define DEBUGINFOD_BYTES_MAX (1ull << 30) /* of a file; DEBUGINFOD_MAXSIZE may say less */
-#define DEBUGINFOD_QUIET_S   10 /* a server that sends next to nothing for so long is left */
+#define DEBUGINFOD_QUIET_S   10 /* a server that sends almost nothing for so long is given up */
 #define DEBUGINFOD_FILE_S    90 /* for one file; DEBUGINFOD_MAXTIME may say less */
 
 struct debuginfod;
 
 /*
- * Starts the process. Call it before the rights to do so are gone. `cache` is the folder of the
- * cache. -EINVAL: a word of `urls` is no address. -ENOTSUP: this build is static.
+ * Starts the process that asks servers. Call it while this process still has the right to fork.
+ * `cache` is the folder of the cache. -EINVAL: a word of `urls` is no address. -ENOTSUP: this build
+ * is static.
  */
 int debuginfod_start(const char *urls, const char *cache, struct debuginfod **out);
 void debuginfod_free(struct debuginfod *d);
@@ -33,7 +34,7 @@ void debuginfod_want(struct debuginfod *d, const char *build_id);
 /* Takes what has arrived and sends further orders. Returns the number of files under way. */
 u32 debuginfod_step(struct debuginfod *d);
 
-/* Until nothing is under way, at most so long. `tick` is called 5 times a second. */
+/* Waits until no file is under way, at most `max_ns`. Calls `tick` 5 times a second. */
 void debuginfod_wait(struct debuginfod *d, u64 max_ns, void (*tick)(u32 nr_open, void *ctx),
 		     void *ctx);
 

@@ -15,13 +15,15 @@
 
 #define MAPS_MAX     256 /* processes, with or without a map */
 #define BUDGET_BYTES GENERATED_CODE_BYTES
-#define USER_SHARE   4 /* one user's maps get at most one in so many bytes of it */
+#define USER_SHARE   4 /* one user's maps get at most 1/4 of the bytes */
 #define REFRESH_NS   NS_PER_SEC
 #define PAUSE_MAX_NS (64 * NS_PER_SEC)
 #define TOO_LARGE    "the maps of one user may take 16 MB of memory here, all maps 64 MB"
-#define SLOW_BYTES   (4u << 20) /* a map is read again after a second more for each so many bytes */
-#define OLDER        "it is older than the program: an earlier program with that PID left it"
-#define CHECK_NS     (20 * NS_PER_MS) /* once a tick, after the samples that it names */
+/* the pause before a map is read again grows by a second for each 4 MB */
+#define SLOW_BYTES (4u << 20)
+#define OLDER      "it is older than the program: an earlier program with that PID left it"
+/* between checks of a file: once a tick, after the samples that need it */
+#define CHECK_NS (20 * NS_PER_MS)
 /* Files get the time of the last timer tick, and start times are rounded down to 10 ms. */
 #define TICK_NS (10 * NS_PER_MS)
 
@@ -36,7 +38,7 @@ struct known_map {
 	u64 read_ns, pause_ns;
 	u64 checked_ns;             /* when the file was last compared with `source`, .. */
 	bool is_changed, has_grown; /* .. and the result */
-	u64 used;                   /* the number of the last call that asked for it */
+	u64 used;                   /* number of the last call that needed this map */
 	bool is_left_out, is_young;
 };
 
@@ -270,7 +272,9 @@ static void note_use(struct known_map *k, bool has_name)
 
 bool generated_code_can_be_in(const struct mapping *m)
 {
-	/* The kernel names mappings so. A System V segment's inode is its number, which may be 0.
+	/*
+	 * The beginnings of the kernel's names for mappings that are memory. The inode of a System
+	 * V segment is its id, which may be 0.
 	 */
 	static const char *const names[] = { "[anon:",    "[anon_shmem:", "[heap]",
 					     "[stack",    "/memfd:",      "/dev/shm/",
@@ -283,8 +287,8 @@ bool generated_code_can_be_in(const struct mapping *m)
 }
 
 /*
- * Compares the file with the one that was read. A file that is gone says nothing else about the
- * code than it did.
+ * Compares the file with the one that was read. If the file is gone, the map that was read stays
+ * valid.
  */
 static void check(struct known_map *k)
 {

@@ -46,10 +46,10 @@ struct generated_by {
 
 /*
  * *name gets the name of the code at `pc`, valid until the next call. -ENOENT: it has none.
- * -EAGAIN: the map is being read, or changed and will be; ask again. A map that was last changed
- * before the program began is another program's. A map that has changed gives no names until it is
- * read again, a second later at least. If a pc is missing, that time doubles with each read that
- * did not bring it. A large map that has only grown gives its names meanwhile.
+ * -EAGAIN: the map is being read, or has changed and will be read; ask again. A map that was last
+ * changed before the program began is another program's. A map that has changed gives no names
+ * until it is read again, a second later at least. If a pc is missing, that time doubles with each
+ * read that did not bring it. A large map that has only grown gives its old names until then.
  */
 int generated_code_name(struct generated_code *g, struct generated_by by, u64 pc,
 			const char **name);
@@ -57,7 +57,7 @@ int generated_code_name(struct generated_code *g, struct generated_by by, u64 pc
 /* Maps that were left out. */
 struct maps_left_out {
 	u64 nr;    /* processes */
-	pid_t pid; /* the last of them, its user, and why */
+	pid_t pid; /* the last process whose map was left out, its user, and the reason */
 	uid_t user;
 	const char *why;
 };

@@ -98,7 +98,7 @@ static int find_in_folder(struct workers *w, const char *folder, const char *bui
 
 	if (fd == -ENOENT || fd == -ENOTDIR)
 		fd = debugfile_open_host(folder, DEBUG_BY_LINK, in_cache);
-	if (fd == -EACCES) /* elfutils remembers what no server has as a file without any mode */
+	if (fd == -EACCES) /* elfutils stores "no server has it" as a file with mode 0 */
 		return -ENOENT;
 	if (fd < 0)
 		return fd == -ENOTDIR ? -ENOENT : fd;

@@ -28,13 +28,15 @@
 #define MAX_PLACES  16384
 #define MAX_FILES   4096
 #define MAX_READING 64 /* files that are read at a time; each takes a descriptor or two */
-#define RETRY_NS    (100 * NS_PER_MS) /* before another try to find a place among them */
-#define USER_SHARE  4 /* one user's tables get at most one in so many bytes, if others need them */
+/* pause before another try to be among the files that are read */
+#define RETRY_NS   (100 * NS_PER_MS)
+#define USER_SHARE 4 /* one user's tables get at most 1/4 of the bytes if other users need more */
 
 /* The identity of a module. Compared as bytes, and therefore zeroed before use. */
 struct module_key {
 	u64 size, uid;
-	u8 build_id[ELF_BUILD_ID_MAX]; /* or zeros; only then the fields below are set */
+	/* zeros if it has none; only then the fields below are set */
+	u8 build_id[ELF_BUILD_ID_MAX];
 	u64 dev, inode, changed_ns;
 };
 
@@ -77,7 +79,7 @@ struct place_key {
 
 struct place {
 	struct place_key key;
-	pid_t pid;         /* for which it was settled last */
+	pid_t pid;         /* process for which the place was last settled */
 	struct file *file; /* NULL: it could not be opened, because of `err` */
 	u64 bias;
 	bool has_bias;
@@ -494,8 +496,9 @@ static bool is_passing(int err)
 }
 
 /*
- * Its module may have been dropped since, and may be read again for another place. What one process
- * did not lead to, because it had ended or has another root, another one may.
+ * Its module may have been dropped since, and may be read again for another place. A file that
+ * could not be opened by way of one process, because it had ended or has another root, may be found
+ * by way of another.
  */
 static bool must_settle(const struct place *p, pid_t pid)
 {

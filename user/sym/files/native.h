@@ -21,7 +21,8 @@ struct native;
 struct native_name {
 	const char *symbol; /* demangled; NULL if unknown */
 	const char *module; /* "libc.so.6", "[vdso]", "java"; "[anon]" for memory without a file */
-	u64 offset;         /* of the pc, by the file's own addresses; in "[anon]" from its start */
+	/* of the pc, by the file's own addresses; for "[anon]" counted from the mapping's start */
+	u64 offset;
 	/* If `symbol` is NULL: the bounds of the function, or the pc (UNNAMED_ADDRESS). Its
 	 * build_id is not set: the members below have it. */
 	struct unnamed unnamed;
@@ -31,7 +32,8 @@ struct native_name {
 	bool is_program; /* the module is known to be an ELF file, or is the kernel's */
 	bool is_role;    /* the symbol was stripped: the name is that of the function's role */
 	bool is_guess;   /* the name is that of the function before it: symbols_is_guess */
-	bool is_passing; /* why there is no symbol may pass: do not keep this name */
+	/* the reason why there is no symbol is temporary: do not cache this name */
+	bool is_passing;
 };
 
 /* `debug_root` holds separate debug files: DEBUG_ROOT of elf/debugfile.h. */

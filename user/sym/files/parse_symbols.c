@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks what workers read of files with native code. */
+/* Checks the results of workers that read files with native code. */
 #include "sym/files/parse_symbols.h"
 
 #include <errno.h>

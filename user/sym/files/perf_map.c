@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens perf maps, checks what workers read of them, and looks names up. */
+/* Opens perf maps, checks the results of workers that read them, and looks names up. */
 #include "sym/files/perf_map.h"
 
 #include <errno.h>

@@ -26,7 +26,7 @@ struct perf_map_head {
 	u64 nr_entries, nr_names;
 };
 
-/* The file that a map was read from; another or a changed file is another source. */
+/* Identifies the file that a map was read from. A file that has changed is another source. */
 struct perf_map_source {
 	u64 dev, inode, size, changed_ns;
 	uid_t user; /* of the process */

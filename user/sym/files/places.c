@@ -21,7 +21,8 @@
 #include "elf/usdt.h"
 
 #define NEAR_BYTES_MAX (NEAR_MAX * 512)
-#define NOW_NS         (PARSER_WALL_NS + 5 * NS_PER_SEC) /* it may wait for another file's end */
+/* the search may have to wait until a worker has finished another file */
+#define NOW_NS (PARSER_WALL_NS + 5 * NS_PER_SEC)
 
 static int add_text(struct str *to, const char *text)
 {
@@ -98,7 +99,7 @@ static bool is_number_right(const struct places_answer *a, const struct places_q
 {
 	switch (q->kind) {
 	case PLACES_FUNCTIONS:
-		/* A file that is not an ELF file has no answer for each. */
+		/* Check the number of answers; for a file that is no ELF file there are none. */
 		return a->nr == q->nr_names / nr_alternatives(q) || (a->err && !a->nr);
 	case PLACES_USDT:
 		return a->err ? !a->nr : a->nr && a->nr <= PLACES_MAX;

@@ -22,7 +22,7 @@ struct places_query {
 	enum places_kind kind;
 	const char *names[PLACES_NAMES_MAX];
 	u32 nr_names;
-	u32 nr_alternatives; /* so many names after each other mean the same function; 0: one */
+	u32 nr_alternatives; /* number of consecutive names that mean the same function; 0: one */
 	u32 nr_near;         /* similar names wanted if names[0] is missing, at most NEAR_MAX */
 	u64 file_off;
 	const char *debug_path; /* path of the file as its process sees it. NULL: functions are not

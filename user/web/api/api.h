@@ -98,5 +98,5 @@ struct streams *streams_new(void);
 void streams_end(struct streams *all);
 void streams_free(struct streams *all);
 
-/* Sends the changes that sv->changed has, and clears it. Call it when the second is over. */
+/* Sends the changes in sv->changed to all streams and clears them. Call it once a second. */
 void streams_tick(struct service *sv);

@@ -14,8 +14,8 @@ void api_triggers(struct request *q)
 }
 
 /*
- * Alertmanager sends a notification again after an error of the server, not after one of its own.
- * Alerts that were recorded by then fire nothing more.
+ * Replies with a 5xx error, after which Alertmanager sends the notification again (not after a 4xx
+ * error). Alerts in it that have already started a recording do not start another one.
  */
 static void reply_retry(struct request *q, int err)
 {
