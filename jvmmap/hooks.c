@@ -467,7 +467,10 @@ static int is_known(uint64_t hash)
 	return 0;
 }
 
-/* Replaces another name if necessary, which is then sent again. */
+/*
+ * Remembers that every session has this name. If all ways are taken, it replaces another name,
+ * which will be sent again later.
+ */
 static void make_known(uint64_t hash)
 {
 	uint32_t way = 0;

@@ -107,8 +107,8 @@ static void note_memory_left_out(const struct cut *c)
 		 (int)m->last.pid, m->user, nr > 1 ? " and of others" : "");
 }
 
-#define OTHERS_MAX 3 /* most programs named: of those with a known run time, and of those without \
-		      */
+/* Most programs named: of those with a known run time, and of those without. */
+#define OTHERS_MAX 3
 
 /* Whether more samples are missing than noise explains; the summary uses the same rule. */
 static bool has_missed(const struct recording *r, const struct cut *c)

@@ -225,8 +225,9 @@ void recording_step(struct recording *r)
 }
 
 /*
- * The kernel selects at each sample. A process that becomes a target without fork or exec and then
- * waits is found by a look only: for the probes of its files, or to know that there is a target.
+ * The kernel decides at each sample whether the process is a target. A process may become a target
+ * without a fork or exec, and then take no sample. Only a search finds such a process. The search
+ * is needed to place probes in its files, or to learn that there is a target at all.
  */
 void recording_follow(struct recording *r)
 {

@@ -83,7 +83,10 @@ int profiles_open(struct store *s)
 	return index_run(s->db, "CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY)", "");
 }
 
-/* Rows have summaries: reading all of them takes megabytes. */
+/*
+ * Counts profiles and bytes through an index: the rows themselves are large, because of their
+ * summaries.
+ */
 void profiles_sum(struct store *s)
 {
 	if (s->has_sums)

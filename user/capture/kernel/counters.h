@@ -14,7 +14,10 @@ struct counter {
 	const char *key;  /* stable */
 	const char *text; /* follows a number */
 	enum severity severity;
-	enum reading reads; /* the right without which the counted event occurs */
+	/*
+	 * the part of a process that user space must be able to read; otherwise these losses occur
+	 */
+	enum reading reads;
 	const char *remedy; /* "" for SEVERITY_NORMAL */
 };
 

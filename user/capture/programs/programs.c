@@ -91,10 +91,9 @@ static bool uprobe_multi_detach(struct bpf_link *link)
 }
 
 #define LOADING_NICENESS (-20)
-#define GENERATIONS_MAX  64 /* depth of the tree of processes; a real one has a dozen generations \
-			     */
-#define RING_BYTES_MIN (4 * 1024 * 1024)
-#define RING_BYTES_MAX (64 * 1024 * 1024)
+#define GENERATIONS_MAX  64 /* depth of the tree of processes; a real one has a dozen */
+#define RING_BYTES_MIN   (4 * 1024 * 1024)
+#define RING_BYTES_MAX   (64 * 1024 * 1024)
 
 struct programs {
 	struct recording_skel *skel; /* from gen/recording.skel.h */
@@ -278,7 +277,10 @@ static void *load(void *programs)
 	return NULL;
 }
 
-/* While the kernel verifies the programs, the caller reads processes and their files. */
+/*
+ * Loads the programs in a thread: while the kernel verifies them, the caller reads processes and
+ * their files.
+ */
 static void load_apart(struct programs *bpf)
 {
 	bpf->is_loading = !thread_start(0, load, bpf, &bpf->loading);

@@ -7,8 +7,8 @@
 
 #include "base/vec.h"
 
-#define EXTENTS_REST_NS 100000000ull /* longer than any BPF program runs; see UNWIND_INHERITED_NS \
-				      */
+/* Longer than any BPF program runs; see UNWIND_INHERITED_NS. */
+#define EXTENTS_REST_NS 100000000ull
 
 struct extent {
 	u32 first, nr;

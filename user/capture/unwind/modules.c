@@ -18,8 +18,7 @@
 #define CACHE_BYTES_MAX (256u << 20)
 #define SPARSE_SHARE    8 /* a file of few rows gets at most this share of the table */
 
-#define KEEP_ROWS_NS (600 * NS_PER_SEC) /* how long rows of a file that no process maps are kept \
-					 */
+#define KEEP_ROWS_NS (600 * NS_PER_SEC) /* for rows of a file that no process maps any more */
 #define BUILDING_MAX 128 /* files that are built at a time; each takes two descriptors */
 #define USER_SHARE   4   /* a user gets at most 1/4 of the files that are built at a time */
 

@@ -109,7 +109,10 @@ static void add_change(const struct profile *p, struct changes *c, const struct 
 	vec_push(&c->all, change);
 }
 
-/* Decides among all methods which have changed. Drops the others where only changes count. */
+/*
+ * Decides, among all methods, which ones have changed. Drops the unchanged ones if the mode lists
+ * changes only.
+ */
 static void judge(struct changes *c)
 {
 	double *sigmas = xcalloc(c->all.nr + 1, sizeof(sigmas[0]));

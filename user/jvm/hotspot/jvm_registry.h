@@ -23,8 +23,8 @@ struct hotspot *jvm_registry_find(const struct jvm_registry *all, struct process
 struct virtual_threads *jvm_registry_virtual(const struct jvm_registry *all, struct process_id id);
 
 /*
- * The command that the JVM keeps (hotspot_java_command); NULL if it cannot be asked (yet). It never
- * changes then. Valid until jvm_registry_remove.
+ * The command that the JVM keeps in its memory (hotspot_java_command). NULL if it could not be read
+ * yet, or not at all. Once read it never changes. Valid until jvm_registry_remove.
  */
 const char *jvm_registry_command(const struct jvm_registry *all, struct process_id id);
 

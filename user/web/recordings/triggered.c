@@ -17,8 +17,7 @@
 #include "web/recordings/sessions.h"
 
 #define SETTING     "fired"           /* the list, in the store */
-#define PATIENCE_NS (30 * NS_PER_SEC) /* wait for the present slice: 10 s, and time for its names \
-				       */
+#define PATIENCE_NS (30 * NS_PER_SEC) /* for the present slice: 10 s, and time for its names */
 
 static struct fired *find(struct service *sv, u64 number)
 {
