@@ -170,7 +170,7 @@ int walk_next_chunk(struct walk *w, u64 chunk);
 /* Sets w->frame by w->blob, for the pc in w->frame.addr. */
 int walk_set_frame(struct walk *w);
 
-/* The same from the return barrier, where regs.pc is. */
+/* As walk_continuation(), for a walk that has reached the return barrier: regs.pc lies there. */
 int walk_barrier(struct walk *w);
 
 /* Steps from native code without a rule to the last Java frame of the thread; returns whether. */
