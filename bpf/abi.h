@@ -279,6 +279,7 @@ enum thread_state {
 	STATE_UNINTERRUPTIBLE, /* the other waits of D */
 	STATE_STOPPED,         /* by a signal or a debugger: T, t */
 	STATE_IDLE,            /* waited during the whole recording; set by user space */
+	STATE_PINNED,          /* a virtual thread that blocks its carrier; set by user space */
 	NR_STATES,
 };
 

@@ -15,7 +15,9 @@
 #include "capture/events/event_kind.h"
 #include "capture/kernel/privilege.h"
 
-#define FUTEX_FRAMES 4 /* the innermost user frames that may hold a condition's function */
+#define INNER_FRAMES 32 /* from the leaf on: of the kernel, libc, libjvm */
+#define OUTER_FRAMES 32 /* from the root on: a carrier has some 20 below enterSpecial */
+#define FUTEX_FRAMES 4  /* the innermost user frames that may hold a condition's function */
 
 static void configure_offcpu(const struct event *e, u32 number, const struct event_options *o,
 			     struct knobs *knobs)
@@ -71,11 +73,42 @@ static bool is_disk_wait(const char *name)
 	return false;
 }
 
+/* Whether one of these frames is the method; `begins`: any function whose name begins so. */
+static bool has_frame(const struct named_stack *stack, size_t from, size_t nr, const char *name,
+		      bool begins)
+{
+	size_t len = strlen(name) + !begins;
+
+	for (size_t i = from; i < stack->frames->nr && i < from + nr; i++)
+		if (!strncmp(frames_get(stack->all, stack->frames->at[i])->name, name, len))
+			return true;
+	return false;
+}
+
+/*
+ * A worker of a ForkJoinPool that has nothing to do is idle, such as a carrier of virtual threads.
+ * A carrier that waits below a virtual thread's frames is pinned, unless the JVM stops all threads.
+ */
+static u32 state_of_carrier(const struct named_stack *stack, u32 state)
+{
+	size_t nr = stack->frames->nr;
+
+	if (has_frame(stack, 0, INNER_FRAMES, "java.util.concurrent.ForkJoinPool.awaitWork", false))
+		return STATE_IDLE;
+	if (has_frame(stack, nr > OUTER_FRAMES ? nr - OUTER_FRAMES : 0, OUTER_FRAMES,
+		      "jdk.internal.vm.Continuation.enterSpecial", false) &&
+	    !has_frame(stack, 0, INNER_FRAMES, "Safepoint", true))
+		return STATE_PINNED;
+	return state;
+}
+
 /* The innermost frame is the function that called the scheduler (sources_frames_to_skip). */
 static u32 state_of_thread(const struct named_stack *stack)
 {
 	u32 state = stack->sample->state;
 
+	if (state == STATE_SLEEPING && stack->sample->kind != RECORD_VIRTUAL)
+		return state_of_carrier(stack, state);
 	if (state != STATE_UNINTERRUPTIBLE || !stack->frames->nr)
 		return state;
 	const struct frame *leaf = frames_get(stack->all, stack->frames->at[0]);

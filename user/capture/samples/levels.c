@@ -65,6 +65,7 @@ static const char *const states[NR_STATES] = {
 	[STATE_UNINTERRUPTIBLE] = "uninterruptible",
 	[STATE_STOPPED] = "stopped",
 	[STATE_IDLE] = "idle",
+	[STATE_PINNED] = "pinned",
 };
 
 /* Brackets mark groups that have no name of their own. */
