@@ -226,6 +226,8 @@ static void print_one(const struct javaproc *j, const struct jvm_support *s)
 	for (int i = 0; i < NR_SURVEY_FLAGS; i++)
 		if (s->is_flag_known[i])
 			printf(" %c%s", s->flags[i] ? '+' : '-', jvm_support_flag_name(i));
+	if (s->virtual)
+		printf("\n  virtual     %s", s->virtual);
 	printf("\n  agent       %s\n", agent_text(j));
 	print_possible(j, s);
 }

@@ -15,10 +15,13 @@
 #include "jvm/attach/readiness.h"
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/hotspot/legibility.h"
+#include "jvm/hotspot/virtual_threads.h"
 #include "jvm/process/main_class.h"
 #include "jvm/process/process_root.h"
 
 #define SHOWN_MAX       300
+#define VIRTUAL_MOST    1000 /* threads looked at */
+#define VIRTUAL_TRIES   200  /* while its classes are looked for */
 #define LIMITATIONS_MAX 64
 
 struct flag {
@@ -72,7 +75,27 @@ static void read_gaps(const struct hotspot *h, struct jvm_support *s)
 	}
 }
 
-static void read_vm(const struct javaproc *j, const struct hotspot *h, struct jvm_support *s)
+/* Estimates from some of them, if there are many. */
+static void read_virtual(struct hotspot *h, struct jvm_support *s)
+{
+	struct virtual_threads *v = virtual_threads_new();
+	struct virtual_counts c;
+	int err = -EAGAIN;
+
+	for (int i = 0; err == -EAGAIN && i < VIRTUAL_TRIES; i++)
+		err = virtual_threads_look(v, h, VIRTUAL_MOST, NULL, NULL, &c);
+	double waits = c.nr[VIRTUAL_PARKED] + c.nr[VIRTUAL_BLOCKED] + c.nr[VIRTUAL_WAITS];
+	double runs = c.nr[VIRTUAL_MOUNTED] + c.nr[VIRTUAL_RUNNABLE] + c.nr[VIRTUAL_UNBLOCKED];
+	double pinned = c.nr[VIRTUAL_PINNED];
+	if (!err && waits + runs + pinned > 0)
+		s->virtual = xasprintf("%.0f: %.0f run, %.0f wait, %.0f pinned",
+				       waits + runs + pinned, runs, waits, pinned);
+	if (virtual_threads_why_not(v))
+		vec_push(&s->gaps, xasprintf("virtual threads: %s", virtual_threads_why_not(v)));
+	virtual_threads_free(v);
+}
+
+static void read_vm(const struct javaproc *j, struct hotspot *h, struct jvm_support *s)
 {
 	char command[MAIN_CLASS_COMMAND_MAX];
 	struct hotspot_info info;
@@ -89,6 +112,7 @@ static void read_vm(const struct javaproc *j, const struct hotspot *h, struct jv
 	for (int i = 0; i < NR_SURVEY_FLAGS; i++)
 		s->is_flag_known[i] = !hotspot_flag(h, flags[i].name, &s->flags[i]);
 	read_gaps(h, s);
+	read_virtual(h, s);
 }
 
 static void look_inside(const struct javaproc *j, struct jvm_support *s)
@@ -221,6 +245,7 @@ void jvm_support_fini(struct jvm_support *s)
 	free(s->main);
 	free(s->vm);
 	free(s->collector);
+	free(s->virtual);
 	free(s->no_names);
 	free(s->no_agent);
 }
