@@ -137,8 +137,8 @@ struct sample {
 				* 0: no wait; RECORD_VIRTUAL: duration */
 		__u64 unit_bytes;       /* allocations: likewise, of those that the JVM chose; 0:
 					 * all are samples */
-		__u64 allocator_return; /* mmap: return address of the program's own last allocator
-					 * call; 0: none */
+		__u64 allocator_return; /* mmap: return address of the last call that the program
+					 * itself made to an allocator; 0: none */
 	};
 	union {
 		__u64 mapped; /* mmap: the requested fixed address, or MAPPED_STACK; 0: neither */

@@ -248,9 +248,9 @@ struct memory_call {
 	/* Without leaks: */
 	u64 return_address;
 	u64 function;       /* MEMORY_COOKIE_FUNCTION */
-	u64 program_return; /* return address of a program's last allocator call; 0 if none */
+	u64 program_return; /* as allocator_return in struct sample */
 	/* With leaks: */
-	u64 sample_ns; /* time of the call's sample; 0 if the call is no sample */
+	u64 sample_ns; /* when the call was sampled; 0 if it was not */
 	u64 out;       /* where posix_memalign stores the address */
 	u64 mapped;    /* as in struct sample */
 	u32 call;      /* enum memory_call_kind */

@@ -79,7 +79,10 @@ struct agent {
 
 static struct agent agent; /* protected by the lock of the sessions */
 
-/* State of changes to classes, which both commands and the watch make. */
+/*
+ * The state of changed classes. Commands change classes, and the thread that watches for killed
+ * recorders changes them back.
+ */
 struct changes {
 	/* protects the data of methods.h and this struct; taken before the lock of the sessions */
 	struct sys_lock lock;

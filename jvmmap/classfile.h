@@ -34,7 +34,7 @@ struct class_method {
 	uint32_t number;
 	uint32_t wants; /* of enum class_event */
 	uint64_t min_ns;
-	uint32_t hooked; /* set by class_hook: of enum class_event, those of some method */
+	uint32_t hooked; /* the events hooked in a method of that name; set by class_hook */
 };
 
 struct class_hook {

@@ -105,11 +105,17 @@ static __always_inline int lose_chunks(struct walk *w, const struct hotspot_layo
 }
 
 /*
- * Goes on in the chunks of the continuation of `entry`. Not while code that freezes frames runs:
- * they may be in both places. Returns whether it goes on.
+ * Moves a walk from the return barrier into the chunks of the continuation of `entry`. Returns 1,
+ * or 0 with pc, sp and fp as before if there is no frame to go on at, or if the chunk may hold
+ * frames that the walk has already found on the stack:
  *
- * A thread that is being preempted in libjvm has its frames in the chunk and still on the stack.
- * The first ones are then the same.
+ *	stack: Cart.add, handle      chunk: run                      before the freeze
+ *	stack: Cart.add, handle      chunk: Cart.add, handle, run    libjvm has copied both frames
+ *	stack: enterSpecial          chunk: Cart.add, handle, run    the freeze has ended
+ *
+ * In the second state a walk must not enter. It knows a freeze by doYield from the frame of doYield
+ * (w->yields). libjvm freezes a thread that it preempts at a monitor without doYield; the chunk
+ * then begins with the pc of the stack's first Java frame (w->top_pc).
  */
 int walk_enter_chunks(struct walk *w, u64 entry)
 {

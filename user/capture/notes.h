@@ -16,7 +16,7 @@ void notes_add(const struct recording *r, struct cut *c);
 struct cut;
 struct recording;
 
-/* Adds a note for each such JVM to the profile of a cut that has ended. */
+/* Adds a note for each JVM whose agent came late to the profile of a cut that has ended. */
 void late_note(const struct recording *r, struct cut *c);
 
 struct cut;

@@ -25,7 +25,7 @@
 struct version {
 	u32 magic;
 	u8 address_size; /* of the entries of functab and of _func.entry */
-	u8 offsets;      /* the header's: of funcname, cu, filetab, pctab, pcln; 0 if it has none */
+	u8 offsets;      /* where the header's offsets begin: funcname, cu, filetab, ..; 0: none */
 };
 
 static const struct version versions[] = {

@@ -80,7 +80,7 @@ static const char *function_of_slot(const struct plt *p, u64 slot)
 	return *name ? name : NULL;
 }
 
-/* The slot of an entry: [endbr64] [bnd] jmp *disp32(%rip). */
+/* The GOT slot that a PLT entry jumps through: [endbr64] [bnd] jmp *disp32(%rip). */
 static bool slot_of(const u8 *code, size_t len, u64 vaddr, u64 *slot)
 {
 	static const u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };

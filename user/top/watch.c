@@ -125,7 +125,10 @@ static bool is_first(const json_t *reading)
 	       number(reading, "interval_s") <= 0;
 }
 
-/* A recorder that was just started has no rates yet, and for a moment there may be none. */
+/*
+ * Asks until the daemon has rates: a recorder that was just started has none yet, and while the
+ * recorder is being replaced the daemon has no readings.
+ */
 static int ask_for_rates(struct daemon_board *d, u64 max_ns)
 {
 	u64 end_ns = time_mono_ns() + max_ns;

@@ -52,8 +52,8 @@ bool targets_are_waited_for(const struct targets *t);
 bool targets_begin(struct targets *t, struct process_id id);
 
 /*
- * Makes targets_open fail if no selected group of a kind (control group, container, pod) exists.
- * Otherwise it waits for the groups.
+ * Makes targets_open fail if groups of a kind (control group, container, pod) are selected and none
+ * of them exists. Without this call targets_open waits for them.
  */
 void targets_require_groups(struct targets *t);
 

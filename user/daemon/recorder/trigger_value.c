@@ -130,7 +130,10 @@ static void find_container(struct process *p, void *ctx)
 			   ?: cgroup_folder(s->mounts, text, NULL);
 }
 
-/* A group given by path may be the same name in several hierarchies of version 1. */
+/*
+ * The folder of the rule's group. In version 1 several hierarchies may have a group of that name:
+ * of a container's groups, that of `controller` is preferred.
+ */
 static char *find_group(struct node *n, const struct trigger_rule *r,
 			const struct cgroup_mounts *mounts, const char *controller)
 {

@@ -366,7 +366,10 @@ static int look_for_before(struct reading *r, const struct pb_field *f)
 	return 0;
 }
 
-/* Examines samples only if a text is the word for them. */
+/*
+ * Sets is_diff if the profile is a comparison. Samples are examined only if the label that marks
+ * those from before is among the texts.
+ */
 static int find_out_if_diff(struct reading *r)
 {
 	const size_t len = strlen(PPROF_BEFORE_KEY);

@@ -64,8 +64,9 @@ struct node_agent_host {
 	/* Whether processes that the selector wants may run here. */
 	bool (*runs)(void *ctx, const struct selector *s);
 
-	/* Calls node_agent_started once, perhaps before it returns; if that had no error,
-	 * node_agent_ended.
+	/*
+	 * Starts a recording. Must call node_agent_started once, perhaps before it returns, and
+	 * node_agent_ended when a recording that could be started has ended.
 	 */
 	void (*start)(void *ctx, const struct node_agent_work *w);
 

@@ -49,6 +49,8 @@ u32 methods_line(struct methods *all, const struct method_name *m, s32 bci);
 int method_symbol(const struct vm_memory *j, u64 symbol, char **text, size_t *text_len);
 
 #define METHODS_MAX 8192
-#define METHODS_TRUSTED_NS                                                     \
-	(1000ull * 1000 * 1000) /* after a look, for samples of the same count \
-				 */
+/*
+ * How long a name is used without reading the JVM again, for samples with the same count of
+ * unloaded classes.
+ */
+#define METHODS_TRUSTED_NS (1000ull * 1000 * 1000)
