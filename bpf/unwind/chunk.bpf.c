@@ -117,7 +117,7 @@ static __always_inline int lose_chunks(struct walk *w, const struct hotspot_layo
  * (w->yields). libjvm freezes a thread that it preempts at a monitor without doYield; the chunk
  * then begins with the pc of the stack's first Java frame (w->top_pc).
  */
-int walk_enter_chunks(struct walk *w, u64 entry)
+int walk_enter_chunks(struct walk *w)
 {
 	u64 cont = 0;
 
@@ -125,14 +125,14 @@ int walk_enter_chunks(struct walk *w, u64 entry)
 		return 0;
 	const struct hotspot_layout *jvm = walk_jvm(w);
 	if (!jvm || !jvm->chunk.reference_bytes || w->yields ||
-	    walk_read(&cont, sizeof(cont), entry + ENTRY_CONTINUATION) || !cont)
+	    walk_read(&cont, sizeof(cont), w->entry + ENTRY_CONTINUATION) || !cont)
 		return 0;
 
 	u64 sp = w->regs.sp, fp = w->regs.fp, pc = w->regs.pc;
 	int found = walk_next_chunk(w, read_reference(jvm, cont + jvm->chunk.tail));
-	w->entry = entry;
 	if (found > 0 && w->regs.pc != w->top_pc) {
 		w->rule = RULE_CHUNK;
+		w->marker = 0;
 		return 1;
 	}
 	w->chunk_end = 0;

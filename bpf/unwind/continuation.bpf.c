@@ -134,10 +134,10 @@ int walk_barrier(struct walk *w)
 	u64 entry = jvm->tls_module ? find_entry(w, jvm) : w->regs.sp;
 	if (!entry || entry - w->regs.sp > ARGUMENT_BYTES)
 		return STAT_CONTINUATION;
-	if (walk_enter_chunks(w, entry))
-		return 0;
 	go_on_at(w, jvm, entry);
 	w->rule = rule;
+	w->entry = entry;
+	w->at_barrier = 1;
 	return 0;
 }
 

@@ -133,6 +133,10 @@ int unwind_step(struct scratch *s)
 	if (is_end(w))
 		return root(w);
 	int stop = w->chunk_end ? walk_chunk(w) : find_caller(w);
+	/* Not in walk_barrier: Linux 6.1 allows eight calls 512 bytes of stack together. */
+	if (w->at_barrier && !stop)
+		walk_enter_chunks(w);
+	w->at_barrier = 0;
 
 	/*
 	 * A wrong frame is worse than a missing one: drop a pc in no mapping, except for the leaf.
@@ -172,6 +176,7 @@ __hidden u32 unwind_walk(struct scratch *s)
 	w->yields = 0;
 	w->top_pc = 0;
 	w->chunk_end = 0;
+	w->at_barrier = 0;
 	w->range.start = w->range.end = 0;
 	w->blob.code_start = w->blob.code_end = 0;
 	w->window_words = 0;

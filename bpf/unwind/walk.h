@@ -122,12 +122,13 @@ struct walk {
 	u32 rule;        /* enum rule that found the caller */
 	u32 marker;      /* kind of the marker for missing callers of this frame; 0: none */
 	u32 nr_returns;
-	u32 is_frozen; /* a marker USER_FRAME_FROZEN is in the stack */
-	u32 yields;    /* doYield is in the stack */
-	u64 top_pc;    /* of the first frame in the code heap whose callee is native; 0: none */
-	u64 chunk;     /* StackChunk in which the walk is .. */
-	u64 chunk_end; /* .. and the bottom of its stack; 0: the walk is on the stack */
-	u64 entry;     /* ContinuationEntry at which it goes on then */
+	u32 is_frozen;  /* a marker USER_FRAME_FROZEN is in the stack */
+	u32 yields;     /* doYield is in the stack */
+	u64 top_pc;     /* of the first frame in the code heap whose callee is native; 0: none */
+	u64 chunk;      /* StackChunk in which the walk is .. */
+	u64 chunk_end;  /* .. and the bottom of its stack; 0: the walk is on the stack */
+	u64 entry;      /* ContinuationEntry at which it goes on then */
+	u32 at_barrier; /* the caller of this frame is in a chunk of `entry` */
 	struct replaced_return returns[WALK_RETURNS]; /* innermost first */
 	struct user_frame frame;                      /* the current frame */
 	struct unwind_proc proc;
@@ -164,7 +165,7 @@ int walk_continuation(struct walk *w);
 
 /* One frame of a chunk (chunk.bpf.c), and the way into the chunks. */
 int walk_chunk(struct walk *w);
-int walk_enter_chunks(struct walk *w, u64 entry);
+int walk_enter_chunks(struct walk *w);
 int walk_next_chunk(struct walk *w, u64 chunk);
 
 /* Sets w->frame by w->blob, for the pc in w->frame.addr. */
