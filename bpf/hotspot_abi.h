@@ -12,7 +12,7 @@
 #define HOTSPOT_NO_FIELD    0xffff /* the JVM does not export this field */
 #define HOTSPOT_TLS_POINTER 0xffff
 #define HOTSPOT_HEADER_MAX  512 /* above all field offsets in a blob: one read gets them all */
-#define HOTSPOT_POPPED      2   /* doYield, and the preemption stub of JDK 24 */
+#define HOTSPOT_POPPED      2   /* doYield and JDK 24's cont_preempt_stub drop frames */
 #define HOTSPOT_KINDS       32  /* CodeBlobKind values that kind_class can hold */
 
 /* How to find the frame of a blob. */
@@ -56,11 +56,11 @@ struct hotspot_chunk {
 	__u64 narrow_base; /* of references of 4 bytes */
 	__u16 tail;        /* Continuation.tail: a reference */
 	__u16 parent, size, sp;
-	__u16 end;       /* StackChunk.bottom; or HOTSPOT_NO_FIELD, then size - arguments */
+	__u16 end;       /* StackChunk.bottom; HOTSPOT_NO_FIELD: the end is size - arguments */
 	__u16 arguments; /* StackChunk.argsize (JDK 21) */
 	__u16 stack;     /* the first word */
 	__u8 narrow_shift;
-	__u8 reference_bytes; /* 4 or 8; 0: they cannot be walked */
+	__u8 reference_bytes; /* 4 or 8; 0: chunks cannot be walked */
 };
 
 /*

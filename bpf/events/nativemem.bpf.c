@@ -129,8 +129,9 @@ static __always_inline struct memory_call *call_of_thread(bool make)
 }
 
 /*
- * Whether the thread's previous call has jumped here: it had the same stack pointer, size and
- * return address, and another function. Stores a call that may itself jump.
+ * Whether `now` is no call of the program, but a jump from the allocator function that the thread
+ * called before: stack pointer, size and return address are the same, the function is another one.
+ * If not, and if `now` may itself jump on, stores it for the next call.
  */
 static __always_inline bool is_jump(u64 cookie, const struct memory_call *now)
 {

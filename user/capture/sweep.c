@@ -8,10 +8,7 @@
 #include "capture/node_state.h"
 #include "capture/recording_state.h"
 
-/*
- * with more bytes of frames than this they are swept, unless they have grown little since the last
- * sweep
- */
+/* A larger table of frames is swept, unless it has grown little since the last sweep. */
 #define FRAMES_BYTES (32u << 20)
 
 struct visit {

@@ -280,7 +280,7 @@ int functions_find_stripped(int fd, const struct debug_places *places, const cha
 /* Functions that are named by their role: roles_each. */
 
 #define CODE_MAX    65536 /* bytes of a function that are searched */
-#define CLONE_MAX   64    /* bytes of clone3 up to the start of a thread; bytes of that start */
+#define CLONE_MAX   64    /* limit for clone3 up to the thread's start, and for the start's code */
 #define CLONE_DEPTH 3     /* calls: __clone_internal, __clone3_internal, clone3 */
 #define HANDED_MAX  80    /* bytes between loading an address and the call that passes it */
 #define START_MAX   64    /* bytes of _start that are read */

@@ -434,9 +434,10 @@ static double deviance(double seen, double due)
 }
 
 /*
- * Few samples of which most are due on one side have no normal distribution: of 2 samples both are
- * on the side with a tenth of all samples once in 100 times, which are 4.5 standard deviations. The
- * likelihood ratio gives 3.1. Returns the factor between both, at most 1.
+ * A factor of at most 1 for the standard deviations of a part with few samples, whose distribution
+ * is not normal. Example: one side has a tenth of all samples, and both samples of the part are on
+ * that side. That happens by chance once in 100 times, but counts as 4.5 standard deviations. The
+ * likelihood ratio gives 3.1, so the factor is 3.1 / 4.5.
  */
 static double correct_for_few(const struct sampled_pair *part, const struct sampled_pair *whole)
 {

@@ -145,7 +145,10 @@ static bool is_selection(const struct profile *p)
 	return false;
 }
 
-/* The notes of an earlier selection: those of the node stay. */
+/*
+ * Adds a note of a profile that is itself a selection, with the number of this selection. Notes on
+ * the whole node keep theirs.
+ */
 static void note_again(const struct selection *s, struct profile *p, const struct note *n)
 {
 	u64 nr;

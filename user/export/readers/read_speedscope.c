@@ -107,7 +107,10 @@ static int add_span(struct speedscope *s, const struct speedscope_profile *one, 
 	return err ? refuse(s, one, why.at) : 0;
 }
 
-/* A node per open frame: stacks that are hundreds of frames deep change millions of times. */
+/*
+ * The stack of an evented profile: the tree's node for each open frame. An event opens or closes
+ * one frame, so the nodes of the outer frames need not be looked up again.
+ */
 struct evented {
 	double last; /* the time up to which the value is added */
 	VEC(node_id) open;

@@ -18,7 +18,7 @@ void slice_writer_free(struct slice_writer *w);
 #define SLICE_BOOK_BYTES (4u << 20)
 size_t slice_writer_bytes(const struct slice_writer *w);
 
-/* The nodes and label sets of the book. */
+/* The number of nodes and label sets in the book. */
 size_t slice_writer_nr(const struct slice_writer *w);
 
 /*

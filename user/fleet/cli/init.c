@@ -304,7 +304,10 @@ static int say_next(const struct change *c, bool adds, int status)
 	return 0;
 }
 
-/* The line comes last: nodes take it from the file within seconds. Returns an exit status. */
+/*
+ * Makes a person's key, adds its rights for NATS, and then its line in the file `keys`: nodes that
+ * read the file trust the key within seconds. Returns an exit status.
+ */
 static int add_person(const struct change *c)
 {
 	const struct options o = {

@@ -76,8 +76,8 @@ double estimate_factor(const struct estimate_fleet *f, const struct estimate_sam
  * The ratio estimator (W. Cochran, "Sampling Techniques", 1977, chapter 6): the values' ratio to
  * the sizes in the sample, times the size of all nodes. The interval holds the true total with a
  * probability of 95 %: from the residuals, by Student's t with Satterthwaite's degrees of freedom.
- * Few nodes of unknown size are in the sample, and the large ones may not be among them: their part
- * of the variance is at least that of as many nodes of known sizes.
+ * Nodes of unknown size are few in the sample, and may lack the large ones. Their part of the
+ * variance is therefore taken as at least that of as many nodes of known sizes.
  */
 struct estimate estimate_total(const struct estimate_fleet *f, const struct estimate_sample *s);
 

@@ -146,8 +146,8 @@ static void marking_fini(struct marking *m)
 }
 
 /*
- * -EOVERFLOW if a sum would exceed what every format holds; nothing has changed then. Estimates are
- * multiplied once more in the end.
+ * -EOVERFLOW if a sum would exceed what every format holds; nothing has changed then. Sums of
+ * estimates get a lower limit, because the last merge multiplies them.
  */
 static int add_sums(struct merging *m, const struct profile *file)
 {

@@ -237,8 +237,9 @@ static natsStatus take_answer(const struct bus *b, natsSubscription *sub)
 }
 
 /*
- * From `last` down to `first`, many at a time. The first one alone: without the right to ask, one
- * refusal is enough. The library's own inboxes ignore the prefix to which people have a right.
+ * Reads the messages of the stream from `last` down to `first`. The first request is sent alone: if
+ * we have no right to ask, NATS refuses only once. Then many requests are under way. The inbox is
+ * ours, because those of the library lack the prefix to which people have a right.
  */
 static natsStatus read_messages(const struct bus *b, const char *stream, u64 first, u64 last)
 {

@@ -14,6 +14,9 @@ struct agent_figures {
 	const char *nonce;                  /* of the session, as in the name of its memfd */
 };
 
-/* The reports of an agent, with the facts about all code; NULL if it is not attached. */
+/*
+ * The code that the JVM's agent has reported, each with its tier and compile id if HotSpot's tables
+ * have it, and figures about the agent. NULL if no agent is attached.
+ */
 const struct codemap *agents_codemap(struct agents *a, struct process_id id,
 				     struct agent_figures *out);

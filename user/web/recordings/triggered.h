@@ -28,7 +28,7 @@ struct triggered {
 	u64 nr;                       /* since the start */
 	VEC(u64) ids;                 /* recordings to pin once they are stored */
 	VEC(struct fired) list;       /* the oldest first */
-	VEC(struct before *) waiting; /* profiles of the slices before, for the last slice */
+	VEC(struct before *) waiting; /* `before` profiles that lack their last slice */
 	u64 slices_end_ns;            /* of the last slice that was stored */
 	u64 last_number;
 	/* Called once for each trigger that fired, when its recording has begun or was refused. */
@@ -47,6 +47,9 @@ json_t *triggered_json(const struct service *sv);
 /* Call it when a slice with that end was stored. */
 void triggered_saw_slice(struct service *sv, u64 end_wall_ns);
 
-/* Pins recordings that have ended, and keeps slices before. Call it about once a second. */
+/*
+ * Pins recordings of triggers that have ended, and stores the profiles of the slices before a
+ * trigger fired. Call it about once a second.
+ */
 void triggered_tick(struct service *sv);
 void triggered_fini(struct service *sv);
