@@ -348,7 +348,7 @@ struct refused_visit {
 	void *ctx;
 };
 
-/* Whether the refusal was noted, for a JVM that the recording has sampled; NULL for others. */
+/* Whether the JVM's refusal was noted; NULL if the recording has not sampled the JVM. */
 static u64 *find_mark(const struct recording *r, pid_t pid)
 {
 	const struct process *p = processes_newest(r->node->processes, pid);

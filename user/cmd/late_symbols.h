@@ -13,7 +13,7 @@
 struct late_symbols {
 	/* As given. */
 	struct opt_list folders;
-	const char *urls; /* NULL: not given, "": without servers */
+	const char *urls; /* of --debuginfod; "" if it names none; NULL without the option */
 	bool quiet;       /* shows no progress */
 	/* Made by late_symbols_start. */
 	char *cache; /* elfutils' folder of this user */

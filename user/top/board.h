@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One reading of the node and of all its JVMs, in an order. */
+/* One reading of the node and of all its JVMs, sorted by a key. */
 #pragma once
 
 #include "base/types.h"

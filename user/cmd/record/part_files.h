@@ -34,7 +34,7 @@ struct part_files {
 
 /*
  * Takes in a file that was just written. Then removes the oldest ones until `keep` are left; 0
- * keeps all. A file that is not the written one any more stays, with a warning.
+ * keeps all. A file that somebody has changed or replaced since stays, with a warning.
  */
 void part_files_add(struct part_files *files, const char *path, size_t keep);
 void part_files_fini(struct part_files *files);
