@@ -452,8 +452,8 @@ static void settle_watch(JavaVM *vm)
 }
 
 /*
- * The reader may look at any time, so the order of writes matters: each entry that it finds has
- * failed, or had failed.
+ * The reader may look at any time. The number is cleared first and set last. A method whose number
+ * the reader finds has therefore failed, now or before; only the error may be another method's.
  */
 static void report_failure(struct session *s, int i, uint32_t number, jvmtiError err)
 {

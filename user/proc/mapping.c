@@ -409,7 +409,7 @@ s64 mappings_insert(struct mappings *all, const struct mapping *m)
 		right->start = m->end;
 	}
 
-	/* Whether the path of the next mapping counts depends on the one before it. */
+	/* Neighbours with one path count it once, so the size of mapping `to` may change, too. */
 	size_t paths = paths_bytes(all, from, to + 1);
 	for (size_t i = from; i < to; i++)
 		path_free(all->at[i].path);

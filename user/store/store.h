@@ -49,7 +49,8 @@ struct stored_list {
 };
 void stored_list_fini(struct stored_list *l);
 
-#define STORE_SLICES_PART 2 /* slices up to 1 / so much of the limit do not make room */
+#define STORE_SLICES_PART \
+	2 /* beyond 1 / so much of the limit, slices are removed before profiles */
 #define STORE_PINNED_PART 4
 
 struct store_limits {

@@ -258,7 +258,7 @@ static void note_runs(struct cpus *c, struct cpu_event *e)
 
 #define PMUS "/sys/bus/event_source/devices"
 
-/* The type of the counters of one kind of CPU, if it has that CPU; 0 if not. */
+/* The type of the counters of a kind of CPU ("cpu_atom"); 0 if `cpu` is of another kind. */
 static u64 pmu_of_kind(const char *kind, int cpu)
 {
 	auto_free char *cpus_path = xasprintf(PMUS "/%s/cpus", kind);

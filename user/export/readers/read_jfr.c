@@ -546,8 +546,9 @@ static void drain(struct reader_state *r, struct input *in)
 }
 
 /*
- * Reads the part of a chunk at the end of a file: a JVM still writes it, or was killed, or the file
- * is cut off. Of a JDK since 14 the part up to its last flush has its constants.
+ * Reads an unfinished chunk at the end of a file: a JVM still writes it, or was killed, or the file
+ * is cut off. Since JDK 14 each flush also writes the constants, so the part up to the last flush
+ * can be read.
  */
 static int read_part(struct reader_state *r, struct input *in, struct str *bytes, u64 len)
 {

@@ -14,7 +14,9 @@ struct slice_writer;
 struct slice_writer *slice_writer_new(void);
 void slice_writer_free(struct slice_writer *w);
 
-/* The memory of the book. It ends above SLICE_BOOK_BYTES, and a slice later at the latest. */
+/*
+ * The memory of the book. Once it exceeds SLICE_BOOK_BYTES, the next slice begins a new book.
+ */
 #define SLICE_BOOK_BYTES (4u << 20)
 size_t slice_writer_bytes(const struct slice_writer *w);
 

@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 
-#define AGENT_BUILT_IN "libjvmmap.so inside of sysflame" /* the path of the static binary's */
+#define AGENT_BUILT_IN "libjvmmap.so inside of sysflame" /* path of an agent in the program */
 
 /*
  * AGENT_BUILT_IN if `path` is NULL and the library is part of the program. Otherwise
