@@ -49,8 +49,8 @@ struct stored_list {
 };
 void stored_list_fini(struct stored_list *l);
 
-#define STORE_SLICES_PART \
-	2 /* beyond 1 / so much of the limit, slices are removed before profiles */
+/* slices that take more than 1 / so much of the limit are removed before profiles */
+#define STORE_SLICES_PART 2
 #define STORE_PINNED_PART 4
 
 struct store_limits {
