@@ -107,8 +107,7 @@ static __always_inline int lose_chunks(struct walk *w, const struct hotspot_layo
 /*
  * Moves a walk that has crossed the return barrier into the chunks of the continuation of w->entry.
  * Returns 1, or 0 with pc, sp and fp as before: the walk then goes on at the entry. It does so if
- *no chunk has a frame, or if the chunk may hold frames that the walk has already found on the
- *stack:
+ * no chunk has a frame, or if the chunk may hold frames that the walk already found on the stack:
  *
  *	stack: Cart.add, handle      chunk: run                      before the freeze
  *	stack: Cart.add, handle      chunk: Cart.add, handle, run    libjvm has copied both frames
