@@ -16,7 +16,7 @@ const TOGGLES = [
 // Named lists of transforms: those of every page, and those that the user stored in this browser.
 const LAUNCHERS = 'clone|clone3|start_thread|thread_start|thread_native_entry|Thread::call_run|JavaThread::run|JavaThread::thread_main_inner|thread_entry|JavaCalls::call|JavaCalls::call_virtual|JavaCalls::call_static|JavaCalls::call_helper|call_stub|StubRoutines \\(1\\)|_start|__libc_start_main|__libc_start_call_main|main|JLI_Launch|ThreadJavaMain|JavaMain|invokeStaticMainWithArgs|jni_invoke_static|jni_CallStaticVoidMethod';
 const PRESETS = [
-	{ name: 'Without waiting threads', list: [['remove', ';[idle];'], ['remove', ';[sleeping];'], ['remove', ';[disk];'], ['remove', ';[uninterruptible];'], ['remove', ';[stopped];']] },
+	{ name: 'Without waiting threads', list: [['remove', ';[idle];'], ['remove', ';[sleeping];'], ['remove', ';[disk];'], ['remove', ';[uninterruptible];'], ['remove', ';[stopped];'], ['remove', ';[pinned];']] },
 	...HAS_JVM ? [{ name: 'From Java on', list: [['drop', `/^(${LAUNCHERS})$/`]] },
 	{ name: 'Generated classes as one', list: [['replace', '/(\\$\\$Lambda|\\$Proxy|LambdaForm\\$MH|GeneratedMethodAccessor|GeneratedConstructorAccessor)[^;.]*/', '$1']] }] : [],
 	{ name: 'Recursion as one frame', list: [['recursion', '']] },
