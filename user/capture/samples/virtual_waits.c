@@ -17,12 +17,13 @@
 #include "proc/mem.h"
 #include "stat.h"
 
-#define LOOK_LEAST_NS (20 * NS_PER_MS) /* from one look at a JVM to the next, in the mean */
-#define LOOK_MOST_NS  (500 * NS_PER_MS)
-#define CPU_SHARE     100  /* looks at a JVM take one part in so many of a CPU */
-#define THREADS       64   /* in one look */
-#define NAMES_MAX     2048 /* names of threads in a JVM; digits of others become "*" */
-#define FRAMES_MAX    1024
+#define LOOK_LEAST_NS  (20 * NS_PER_MS) /* from one look at a JVM to the next, in the mean */
+#define LOOK_MOST_NS   (500 * NS_PER_MS)
+#define CPU_SHARE      100  /* looks at a JVM take one part in so many of a CPU .. */
+#define CPU_SHARE_MOST 50   /* .. and never more than this one, however long a look takes */
+#define THREADS        64   /* in one look */
+#define NAMES_MAX      2048 /* names of threads in a JVM; digits of others become "*" */
+#define FRAMES_MAX     1024
 
 /* A JVM that was looked at. */
 struct watched {
@@ -163,6 +164,8 @@ static void plan(struct watched *jvm, u64 cost_ns, u64 now_ns)
 	interval_ns = interval_ns < LOOK_LEAST_NS  ? LOOK_LEAST_NS
 		      : interval_ns > LOOK_MOST_NS ? LOOK_MOST_NS
 						   : interval_ns;
+	if (interval_ns < jvm->cost_ns * CPU_SHARE_MOST)
+		interval_ns = jvm->cost_ns * CPU_SHARE_MOST;
 	jvm->next_ns = now_ns + interval_ns / 2 + (u64)(drand48() * (double)interval_ns);
 }
 
@@ -181,11 +184,11 @@ static void look(struct turn *turn, struct hotspot *h, struct virtual_threads *v
 	plan(jvm, jvm->nr_looks++ ? cost_ns : 0, turn->time_ns);
 	if (err)
 		return;
-	log_debug(
-		"JVM %d: looked at %llu virtual threads in %.2f ms, %llu changed, next in %.0f ms",
-		(int)jvm->id.pid, (unsigned long long)counts.nr_read, (double)cost_ns / NS_PER_MS,
-		(unsigned long long)counts.nr_changed,
-		(double)(jvm->next_ns - turn->time_ns) / NS_PER_MS);
+	log_debug("JVM %d: looked at %llu virtual threads in %.2f ms, %llu changed, %llu objects "
+		  "left out, next in %.0f ms",
+		  (int)jvm->id.pid, (unsigned long long)counts.nr_read, (double)cost_ns / NS_PER_MS,
+		  (unsigned long long)counts.nr_changed, (unsigned long long)counts.nr_left_out,
+		  (double)(jvm->next_ns - turn->time_ns) / NS_PER_MS);
 	jvm->looked_ns = turn->time_ns;
 }
 

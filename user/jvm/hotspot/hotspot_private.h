@@ -166,9 +166,10 @@ struct chunk_code {
 	struct dict by_pc; /* -> index + 1 in blobs */
 	VEC(struct chunk_blob) blobs;
 	u64 checked_ns;
+	u32 nr_new; /* pcs that were not in by_pc, since chunk_code_check */
 };
 
-/* Forgets the blobs if one has been replaced; call it before walks. */
+/* Forgets the blobs if one has been replaced; call it before the walks of a look. */
 void chunk_code_check(struct chunk_code *c, const struct hotspot *h);
 void chunk_code_fini(struct chunk_code *c);
 

@@ -17,6 +17,7 @@
 #define CHECK_NS    (200 * NS_PER_MS)
 #define BLOBS_MAX   8192
 #define PCS_MAX     65536
+#define NEW_MAX     1024  /* pcs that are looked up in the JVM, from one check to the next */
 #define FRAME_MAX   65536 /* words */
 #define METHOD_SLOT (-3)  /* of an interpreted frame (layout.c) */
 #define BCP_SLOT    (-8)
@@ -36,6 +37,7 @@ void chunk_code_check(struct chunk_code *c, const struct hotspot *h)
 	const struct jvm_field *id = &h->jvm.build.fields[NM_COMPILE_ID];
 	u64 now = time_mono_ns();
 
+	c->nr_new = 0;
 	if (now < c->checked_ns + CHECK_NS || !c->blobs.nr)
 		return;
 	c->checked_ns = now;
@@ -97,7 +99,7 @@ static const struct chunk_blob *find_blob(struct chunk_code *c, struct hotspot *
 
 	if (known)
 		return &c->blobs.at[*known - 1];
-	if (blob_find(&h->jvm, &h->heaps, pc - 1, &b))
+	if (c->nr_new++ >= NEW_MAX || blob_find(&h->jvm, &h->heaps, pc - 1, &b))
 		return NULL;
 	u32 index = 0;
 	for (size_t i = 0; !index && i < c->blobs.nr; i++)

@@ -24,6 +24,8 @@
 #define CHUNKS_MAX        8    /* of one thread */
 #define WORDS_MAX         4096 /* of one chunk; larger ones are cut */
 #define FRAMES_MAX        1024
+#define KEYS_MAX          512          /* threads of a look; among more some are chosen */
+#define KEPT_BYTES        (256u << 10) /* of buffers between looks */
 #define STATES            128
 #define NAMES_MAX         4096
 #define STRING_BYTES      32
@@ -391,26 +393,6 @@ static u64 set_of(const struct virtual_threads *v, const u8 *bytes, size_t len)
 	return 0;
 }
 
-/* Which slots of `total` are looked at: `nr` of them, at equal distances from a random one on. */
-struct choice {
-	double stride, first;
-	u32 nr;
-};
-
-static struct choice choose(u64 total, u32 most)
-{
-	struct choice c = { .nr = total < most ? (u32)total : most };
-
-	c.stride = c.nr ? (double)total / c.nr : 1;
-	c.first = drand48() * c.stride;
-	return c;
-}
-
-static u64 chosen(const struct choice *c, u32 i)
-{
-	return (u64)(c->first + i * c->stride);
-}
-
 /* Appends the sets of the containers in the registry, whose table is given. */
 static int list_containers(struct virtual_threads *v, const struct vm_memory *j,
 			   struct java_table table, set_list *out, u64 *nr_left_out)
@@ -418,10 +400,10 @@ static int list_containers(struct virtual_threads *v, const struct vm_memory *j,
 	const struct set_fields f = set_fields(v);
 	struct set_slot slots[CONTAINERS_MAX];
 	set_key_list keys = { 0 };
-	struct choice c = choose(table.length, CONTAINERS_MAX);
+	struct slot_choice c = slots_choose(table.length, CONTAINERS_MAX);
 
 	for (u32 i = 0; i < c.nr; i++)
-		slots[i] = (struct set_slot){ table.at, (u32)chosen(&c, i), table.length, 0 };
+		slots[i] = (struct set_slot){ table.at, (u32)slots_chosen(&c, i), table.length, 0 };
 	int err = java_slots_read(j, &v->objects, &f, slots, c.nr, &keys, nr_left_out);
 	auto_free u64 *at = xcalloc(keys.nr + 1, sizeof(*at));
 	auto_free u8 *bytes = xcalloc(keys.nr + 1, CHUNK_BYTES);
@@ -753,12 +735,12 @@ static int read_slots(struct virtual_threads *v, const struct vm_memory *j, cons
 	vec_each(set, sets)
 		total += set->table.length;
 	double per_slot = v->threads_per_slot > 0.01 ? v->threads_per_slot : 0.01;
-	struct choice c = choose(total, (u32)(most / per_slot));
+	struct slot_choice c = slots_choose(total, (u32)(most / per_slot));
 	auto_free struct set_slot *slots = xcalloc(c.nr + 1, sizeof(*slots));
 	u64 before = 0;
 	u32 set = 0;
 	for (u32 i = 0; i < c.nr; i++) {
-		u64 at = chosen(&c, i);
+		u64 at = slots_chosen(&c, i);
 		while (set + 1 < sets->nr && at - before >= sets->at[set].table.length)
 			before += sets->at[set++].table.length;
 		const struct java_table *t = &sets->at[set].table;
@@ -769,6 +751,15 @@ static int read_slots(struct virtual_threads *v, const struct vm_memory *j, cons
 	if (!err && c.nr >= 16)
 		v->threads_per_slot = 0.8 * v->threads_per_slot + 0.2 * (double)keys->nr / c.nr;
 	return err;
+}
+
+/* A JVM whose threads have long stacks, or that forges them, does not hold our memory for good. */
+static void free_large_buffers(struct virtual_threads *v)
+{
+	if (v->words.cap * sizeof(v->words.at[0]) > KEPT_BYTES)
+		vec_fini(&v->words);
+	if (v->frames.cap * sizeof(v->frames.at[0]) > KEPT_BYTES)
+		vec_fini(&v->frames);
 }
 
 /* The text of an array of bytes of which the first ones were read. */
@@ -873,11 +864,13 @@ int virtual_threads_look(struct virtual_threads *v, struct hotspot *h, u32 most,
 	chunk_code_check(&v->code, h);
 	err = list_sets(v, &h->jvm, &sets, &counts->nr_left_out);
 	err = err ?: read_slots(v, &h->jvm, &sets, most, &keys, &share, &counts->nr_left_out);
+	share *= set_keys_thin(&keys, KEYS_MAX);
 	err = err ?: look_at_keys(v, h, &keys, &sets, share, visit != NULL, counts);
 	if (!err && visit)
 		err = learn_names(v, &h->jvm);
 	if (!err && visit)
 		visit_kept(v, visit, ctx, counts);
+	free_large_buffers(v);
 	vec_fini(&sets);
 	vec_fini(&keys);
 	return err;

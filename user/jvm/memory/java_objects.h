@@ -106,7 +106,6 @@ void boot_search_fini(struct boot_search *s);
 /*
  * The elements of Sets that ConcurrentHashMap.newKeySet made, read by slots of their tables.
  *
- *
  *	KeySetView.map -> ConcurrentHashMap.table -> [ slot, slot, .. ]
  *	                                               '-> Node{hash, key, next} -> Node -> ..
  *
@@ -156,6 +155,20 @@ int java_follow(const struct vm_memory *j, const struct java_objects *o, u64 *ad
 /* Finds the tables of the sets at these addresses (0: none). Returns 0 or -ESRCH. */
 int java_set_tables(const struct vm_memory *j, const struct java_objects *o,
 		    const struct set_fields *f, const u64 *sets, size_t nr, struct java_table *out);
+
+/* Some of many slots: at equal distances, from a random one on. */
+struct slot_choice {
+	double stride; /* how many slots each one stands for */
+	double first;
+	u32 nr;
+};
+
+/* Chooses at most `most` of `total` slots. */
+struct slot_choice slots_choose(u64 total, u32 most);
+u64 slots_chosen(const struct slot_choice *c, u32 i);
+
+/* Keeps at most `most` keys, chosen in the same way. Returns how many each one stands for. */
+double set_keys_thin(set_key_list *keys, u32 most);
 
 /*
  * Appends the elements of these slots. Returns 0 or -ESRCH. *nr_left_out grows by the number of

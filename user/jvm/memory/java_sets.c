@@ -2,6 +2,7 @@
 /* The elements of Sets that ConcurrentHashMap.newKeySet made. Part of jvm/memory/java_objects.h. */
 #include "jvm/memory/java_objects.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -11,6 +12,7 @@
 #define HASH_MOVED (-1)       /* ConcurrentHashMap.MOVED, TREEBIN */
 #define HASH_TREE  (-2)
 #define STEPS_MAX  64 /* nodes of a bin; longer ones are trees, unless their hashes are equal */
+#define NODES_EACH 8  /* nodes of all bins, for each slot; a full table has one or two */
 
 int java_read_each(struct mem *m, const u64 *addrs, size_t nr, void *out, u32 bytes)
 {
@@ -35,7 +37,6 @@ int java_read_each(struct mem *m, const u64 *addrs, size_t nr, void *out, u32 by
 int java_follow(const struct vm_memory *j, const struct java_objects *o, u64 *addrs, size_t nr,
 		u32 off)
 {
-
 	for (size_t i = 0; i < nr; i++)
 		addrs[i] += addrs[i] ? off : 0;
 	auto_free u8 *raw = xcalloc(nr + 1, o->reference_bytes);
@@ -76,7 +77,7 @@ struct node {
 
 typedef VEC(struct node) node_list;
 
-/* The nodes of the slots; these of `slots` that are empty are left out. */
+/* Appends the first node of each slot that is not empty. */
 static int read_heads(const struct vm_memory *j, const struct java_objects *o,
 		      const struct set_slot *slots, size_t nr, node_list *out)
 {
@@ -145,16 +146,17 @@ int java_slots_read(const struct vm_memory *j, const struct java_objects *o,
 {
 	struct reading r = { j, o, f, out };
 	node_list nodes = { 0 }, more = { 0 };
-	size_t most = out->nr + 8 * nr + STEPS_MAX;
+	size_t left = NODES_EACH * nr + STEPS_MAX;
 	int err = read_heads(j, o, slots, nr, &nodes);
 
-	for (u32 step = 0; !err && nodes.nr && step < STEPS_MAX && out->nr < most; step++) {
+	for (u32 step = 0; !err && nodes.nr && nodes.nr <= left && step < STEPS_MAX; step++) {
 		auto_free u64 *at = xcalloc(nodes.nr, sizeof(*at));
 		auto_free u8 *bytes = xcalloc(nodes.nr, NODE_BYTES);
 
 		for (size_t i = 0; i < nodes.nr; i++)
 			at[i] = nodes.at[i].at;
 		err = java_read_each(j->mem, at, nodes.nr, bytes, NODE_BYTES);
+		left -= nodes.nr;
 		more.nr = 0;
 		for (size_t i = 0; !err && i < nodes.nr; i++)
 			err = take_node(&r, &nodes.at[i], bytes + i * NODE_BYTES, &more);
@@ -166,4 +168,30 @@ int java_slots_read(const struct vm_memory *j, const struct java_objects *o,
 	vec_fini(&nodes);
 	vec_fini(&more);
 	return err;
+}
+
+struct slot_choice slots_choose(u64 total, u32 most)
+{
+	struct slot_choice c = { .nr = total < most ? (u32)total : most };
+
+	c.stride = c.nr ? (double)total / c.nr : 1;
+	c.first = drand48() * c.stride;
+	return c;
+}
+
+u64 slots_chosen(const struct slot_choice *c, u32 i)
+{
+	return (u64)(c->first + i * c->stride);
+}
+
+double set_keys_thin(set_key_list *keys, u32 most)
+{
+	struct slot_choice c = slots_choose(keys->nr, most);
+
+	if (keys->nr <= most)
+		return 1;
+	for (u32 i = 0; i < c.nr; i++)
+		keys->at[i] = keys->at[slots_chosen(&c, i)];
+	keys->nr = c.nr;
+	return c.stride;
 }
