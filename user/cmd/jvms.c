@@ -226,8 +226,10 @@ static void print_one(const struct javaproc *j, const struct jvm_support *s)
 	for (int i = 0; i < NR_SURVEY_FLAGS; i++)
 		if (s->is_flag_known[i])
 			printf(" %c%s", s->flags[i] ? '+' : '-', jvm_support_flag_name(i));
-	if (s->virtual)
-		printf("\n  virtual     %s", s->virtual);
+	if (s->virtual.all)
+		printf("\n  virtual     %llu: %llu run, %llu wait, %llu pinned",
+		       (unsigned long long)s->virtual.all, (unsigned long long)s->virtual.run,
+		       (unsigned long long)s->virtual.wait, (unsigned long long)s->virtual.pinned);
 	printf("\n  agent       %s\n", agent_text(j));
 	print_possible(j, s);
 }
@@ -254,6 +256,9 @@ static json_t *as_json(const struct javaproc *j, const struct jvm_support *s)
 {
 	auto_str struct str user = { 0 };
 	json_t *flags = json_object(), *gaps = json_array();
+	json_t *virtual = json_pack("{sI sI sI sI}", "all", (json_int_t)s->virtual.all, "run",
+				    (json_int_t)s->virtual.run, "wait", (json_int_t)s->virtual.wait,
+				    "pinned", (json_int_t)s->virtual.pinned);
 
 	add_user(&user, j->uid);
 	for (int i = 0; i < NR_SURVEY_FLAGS; i++)
@@ -261,16 +266,16 @@ static json_t *as_json(const struct javaproc *j, const struct jvm_support *s)
 				    s->is_flag_known[i] ? json_boolean(s->flags[i]) : json_null());
 	for (size_t i = 0; i < s->gaps.nr; i++)
 		json_array_append_new(gaps, json_string(s->gaps.at[i]));
-	return json_pack("{si sI ss so so ss ss so sI so so ss ss s{sb so so} s{sb so sb}}", "pid",
-			 (int)j->id.pid, "uid", (json_int_t)j->uid, "user", user.at, "container",
-			 text_or_null(s->container), "inner_pid",
+	return json_pack("{si sI ss so so ss ss so sI so so so ss ss s{sb so so} s{sb so sb}}",
+			 "pid", (int)j->id.pid, "uid", (json_int_t)j->uid, "user", user.at,
+			 "container", text_or_null(s->container), "inner_pid",
 			 s->inner_pid ? json_integer(s->inner_pid) : json_null(), "vm",
 			 j->vm == VM_OPENJ9 ? "openj9" : "hotspot", "jdk", s->jdk, "vm_text",
 			 text_or_null(s->vm), "uptime_s", (json_int_t)uptime(j), "collector",
-			 text_or_null(s->collector), "flags", flags, "agent", agent_text(j), "main",
-			 s->main, "names_from_outside", "possible", !s->no_names, "reason",
-			 text_or_null(s->no_names), "gaps", gaps, "attach", "possible",
-			 !s->no_agent, "reason", text_or_null(s->no_agent), "later",
+			 text_or_null(s->collector), "flags", flags, "virtual_threads", virtual,
+			 "agent", agent_text(j), "main", s->main, "names_from_outside", "possible",
+			 !s->no_names, "reason", text_or_null(s->no_names), "gaps", gaps, "attach",
+			 "possible", !s->no_agent, "reason", text_or_null(s->no_agent), "later",
 			 (int)s->may_be_later);
 }
 

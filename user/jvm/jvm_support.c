@@ -87,9 +87,13 @@ static void read_virtual(struct hotspot *h, struct jvm_support *s)
 	double waits = c.nr[VIRTUAL_PARKED] + c.nr[VIRTUAL_BLOCKED] + c.nr[VIRTUAL_WAITS];
 	double runs = c.nr[VIRTUAL_MOUNTED] + c.nr[VIRTUAL_RUNNABLE] + c.nr[VIRTUAL_UNBLOCKED];
 	double pinned = c.nr[VIRTUAL_PINNED];
-	if (!err && waits + runs + pinned > 0)
-		s->virtual = xasprintf("%.0f: %.0f run, %.0f wait, %.0f pinned",
-				       waits + runs + pinned, runs, waits, pinned);
+	if (!err)
+		s->virtual = (struct virtual_threads_now){
+			.all = (u64)(waits + runs + pinned + 0.5),
+			.run = (u64)(runs + 0.5),
+			.wait = (u64)(waits + 0.5),
+			.pinned = (u64)(pinned + 0.5),
+		};
 	if (virtual_threads_why_not(v))
 		vec_push(&s->gaps, xasprintf("virtual threads: %s", virtual_threads_why_not(v)));
 	virtual_threads_free(v);
@@ -245,7 +249,6 @@ void jvm_support_fini(struct jvm_support *s)
 	free(s->main);
 	free(s->vm);
 	free(s->collector);
-	free(s->virtual);
 	free(s->no_names);
 	free(s->no_agent);
 }
