@@ -227,9 +227,8 @@ static void print_one(const struct javaproc *j, const struct jvm_support *s)
 		if (s->is_flag_known[i])
 			printf(" %c%s", s->flags[i] ? '+' : '-', jvm_support_flag_name(i));
 	if (s->virtual.all)
-		printf("\n  virtual     %llu: %llu run, %llu wait, %llu pinned",
-		       (unsigned long long)s->virtual.all, (unsigned long long)s->virtual.run,
-		       (unsigned long long)s->virtual.wait, (unsigned long long)s->virtual.pinned);
+		printf("\n  virtual     %u: %u run, %u wait, %u pinned", s->virtual.all,
+		       s->virtual.run, s->virtual.wait, s->virtual.pinned);
 	printf("\n  agent       %s\n", agent_text(j));
 	print_possible(j, s);
 }

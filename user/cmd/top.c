@@ -427,6 +427,12 @@ static json_t *threads_json(const struct jvm_row *row)
 			 "waiting", (int)t[JAVA_THREAD_WAITS]);
 }
 
+static json_t *virtual_json(const struct virtual_totals *v)
+{
+	return json_pack("{sI sI sI sI}", "all", (json_int_t)v->all, "run", (json_int_t)v->run,
+			 "wait", (json_int_t)v->wait, "pinned", (json_int_t)v->pinned);
+}
+
 static json_t *jvm_json(const struct jvm_row *row, const struct hot_list *methods, size_t nr)
 {
 	json_t *j =
@@ -443,6 +449,7 @@ static json_t *jvm_json(const struct jvm_row *row, const struct hot_list *method
 	json_object_set_new(j, "alloc_partial_threads",
 			    json_integer((json_int_t)row->partial_threads));
 	json_object_set_new(j, "threads", threads_json(row));
+	json_object_set_new(j, "virtual_threads", virtual_json(&row->virtual));
 	json_object_set_new(j, "heap_used_bytes", gauge(row->heap_used));
 	json_object_set_new(j, "heap_committed_bytes", gauge(row->heap_committed));
 	json_object_set_new(j, "collections", gauge(row->collections));

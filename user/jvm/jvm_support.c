@@ -15,7 +15,6 @@
 #include "jvm/attach/readiness.h"
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/hotspot/legibility.h"
-#include "jvm/hotspot/virtual_threads.h"
 #include "jvm/process/main_class.h"
 #include "jvm/process/process_root.h"
 
@@ -84,16 +83,8 @@ static void read_virtual(struct hotspot *h, struct jvm_support *s)
 
 	for (int i = 0; err == -EAGAIN && i < VIRTUAL_TRIES; i++)
 		err = virtual_threads_look(v, h, VIRTUAL_MOST, NULL, NULL, &c);
-	double waits = c.nr[VIRTUAL_PARKED] + c.nr[VIRTUAL_BLOCKED] + c.nr[VIRTUAL_WAITS];
-	double runs = c.nr[VIRTUAL_MOUNTED] + c.nr[VIRTUAL_RUNNABLE] + c.nr[VIRTUAL_UNBLOCKED];
-	double pinned = c.nr[VIRTUAL_PINNED];
 	if (!err)
-		s->virtual = (struct virtual_threads_now){
-			.all = (u64)(waits + runs + pinned + 0.5),
-			.run = (u64)(runs + 0.5),
-			.wait = (u64)(waits + 0.5),
-			.pinned = (u64)(pinned + 0.5),
-		};
+		s->virtual = virtual_counts_total(&c);
 	if (virtual_threads_why_not(v))
 		vec_push(&s->gaps, xasprintf("virtual threads: %s", virtual_threads_why_not(v)));
 	virtual_threads_free(v);

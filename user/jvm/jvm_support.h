@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "base/vec.h"
+#include "jvm/hotspot/virtual_threads.h"
 #include "jvm/process/javaproc.h"
 #include "proc/cgroup.h"
 
@@ -26,9 +27,7 @@ struct jvm_support {
 	char *main;                           /* class, module/class, jar; the program's name */
 	char *vm;                             /* the VM's own name, "" if unknown */
 	char *collector;                      /* "" if unknown */
-	struct virtual_threads_now {
-		u64 all, run, wait, pinned; /* estimates if there are many */
-	} virtual; /* threads; 0 if the JVM has none, or they cannot be listed (gaps) */
+	struct virtual_totals virtual;        /* 0 also if they cannot be listed (gaps) */
 	bool is_flag_known[NR_SURVEY_FLAGS], flags[NR_SURVEY_FLAGS];
 	char *no_names;    /* why Java frames get no names from outside; NULL if they get names */
 	VEC(char *) gaps;  /* "what: why" of data that is missing although there are names */

@@ -5,6 +5,7 @@
 #include "base/types.h"
 #include "base/vec.h"
 #include "jvm/hotspot/gauges.h"
+#include "jvm/hotspot/virtual_threads.h"
 #include "proc/status.h"
 
 #define RATE_UNKNOWN (-1.0)
@@ -25,6 +26,7 @@ struct jvm_row {
 	u64 partial_threads; /* ended threads whose last bytes are missing in alloc */
 	u32 threads[NR_JAVA_THREAD_STATES];
 	u32 nr_threads;                             /* that can run Java code; 0 if unknown */
+	struct virtual_totals virtual;              /* 0 if there are none, or it is unknown */
 	u64 heap_used, heap_committed, collections; /* GAUGE_UNKNOWN if so */
 };
 

@@ -23,6 +23,7 @@
 #include "jvm/hotspot/gauges.h"
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/hotspot/legibility.h"
+#include "jvm/hotspot/virtual_threads.h"
 #include "jvm/process/javaproc.h"
 #include "jvm/process/main_class.h"
 #include "jvm/process/vm_thread.h"
@@ -31,8 +32,10 @@
 
 #define SEARCH_NS (5 * NS_PER_SEC) /* between searches of /proc, without a node */
 /* characters of its id that are shown for a container without a name */
-#define CONTAINER_ID 12
-#define JVMS_MAX     4096
+#define CONTAINER_ID  12
+#define JVMS_MAX      4096
+#define VIRTUAL_TRIES 50
+#define VIRTUAL_MOST  256 /* virtual threads looked at in a reading; the others are estimated */
 
 struct timed_thread {
 	pid_t tid, inner;
@@ -157,6 +160,7 @@ struct jvm_meter {
 	struct gauges gauges;
 	struct alloc_meter alloc;
 	struct thread_times times;
+	struct virtual_threads *virtual;
 	struct dict java_tids; /* of this reading, in its pid namespace */
 	u64 at_ns, cpu_ns;     /* of the last reading; 0: none */
 	u64 alloc_ns;          /* of the last reading of its memory; 0: none */
@@ -167,6 +171,7 @@ static struct jvm_meter *jvm_meter_new(struct process_id id)
 	struct jvm_meter *m = xcalloc(1, sizeof(*m));
 
 	m->id = id;
+	m->virtual = virtual_threads_new();
 	return m;
 }
 
@@ -178,6 +183,7 @@ static void jvm_meter_free(struct jvm_meter *m)
 	gauges_fini(&m->gauges);
 	alloc_meter_fini(&m->alloc);
 	thread_times_fini(&m->times);
+	virtual_threads_free(m->virtual);
 	dict_fini(&m->java_tids);
 	free(m);
 }
@@ -198,12 +204,25 @@ static bool is_java(pid_t inner, void *ctx)
 	return dict_find(ctx, (u64)inner) != NULL;
 }
 
+static void read_virtual(struct jvm_meter *m, struct hotspot *h, struct jvm_row *out)
+{
+	struct virtual_counts counts;
+	int err = -EAGAIN;
+
+	/* At first each try searches some of the JVM's classes. */
+	for (int i = 0; err == -EAGAIN && i < VIRTUAL_TRIES; i++)
+		err = virtual_threads_look(m->virtual, h, VIRTUAL_MOST, NULL, NULL, &counts);
+	if (!err)
+		out->virtual = virtual_counts_total(&counts);
+}
+
 static void read_memory(struct jvm_meter *m, struct hotspot *h, u64 now_ns, struct jvm_row *out)
 {
 	u64 before = m->alloc.total, partial = m->alloc.nr_partial;
 
 	if (!h || gauges_read(h, &m->places, &m->gauges))
 		return;
+	read_virtual(m, h, out);
 	dict_fini(&m->java_tids);
 	vec_each(t, &m->gauges.threads) {
 		dict_add(&m->java_tids, (u64)t->inner_tid);

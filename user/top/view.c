@@ -63,6 +63,7 @@ enum column {
 	JIT,
 	THREADS,
 	HEAP,
+	VIRTUAL,
 	COLLECTIONS,
 	JDK,
 	COLLECTOR,
@@ -79,17 +80,12 @@ struct column_model {
 };
 
 static const struct column_model columns[NR_COLUMNS] = {
-	[PID] = { "PID", 7, false, 9 },
-	[CPU] = { "CPU%", 6, false, 9 },
-	[ALLOC] = { "ALLOC/s", 8, false, 8 },
-	[GC] = { "GC%", 5, false, 7 },
-	[JIT] = { "JIT%", 5, false, 6 },
-	[THREADS] = { "R/N/B/W", 11, false, 5 },
-	[HEAP] = { "HEAP", 15, false, 4 },
-	[COLLECTIONS] = { "GCS", 6, false, 1 },
-	[JDK] = { "JDK", 8, true, 3 },
-	[COLLECTOR] = { "GC", 8, true, 1 },
-	[CONTAINER] = { "CONTAINER", 14, true, 2 },
+	[PID] = { "PID", 7, false, 9 },          [CPU] = { "CPU%", 6, false, 9 },
+	[ALLOC] = { "ALLOC/s", 8, false, 8 },    [GC] = { "GC%", 5, false, 7 },
+	[JIT] = { "JIT%", 5, false, 6 },         [THREADS] = { "R/N/B/W", 11, false, 5 },
+	[HEAP] = { "HEAP", 15, false, 4 },       [VIRTUAL] = { "VIRT R/W/P", 12, false, 4 },
+	[COLLECTIONS] = { "GCS", 6, false, 1 },  [JDK] = { "JDK", 8, true, 3 },
+	[COLLECTOR] = { "GC", 8, true, 1 },      [CONTAINER] = { "CONTAINER", 14, true, 2 },
 	[NAME] = { "JVM", NAME_LEAST, true, 9 },
 };
 
@@ -106,12 +102,21 @@ static size_t total_width(const struct layout *l)
 	return sum - 1;
 }
 
-static struct layout fit(size_t width)
+/* The column of virtual threads is for nodes that have some. */
+static bool has_virtual(const struct board *b)
+{
+	vec_each(row, &b->rows)
+		if (row->virtual.all)
+			return true;
+	return false;
+}
+
+static struct layout fit(const struct board *b, size_t width)
 {
 	struct layout l;
 
 	for (int c = 0; c < NR_COLUMNS; c++)
-		l.width[c] = columns[c].width;
+		l.width[c] = c != VIRTUAL || has_virtual(b) ? columns[c].width : 0;
 	for (u8 level = 1; level < 9; level++)
 		for (int c = 0; c < NR_COLUMNS && total_width(&l) > width; c++)
 			if (columns[c].importance == level)
@@ -168,6 +173,13 @@ static void add_cell(const struct jvm_row *row, enum column c, struct str *out)
 			str_add(out, "-");
 		else
 			str_addf(out, "%llu", (unsigned long long)row->collections);
+		return;
+	case VIRTUAL:
+		if (row->virtual.all)
+			str_addf(out, "%u/%u/%u", row->virtual.run, row->virtual.wait,
+				 row->virtual.pinned);
+		else
+			str_add(out, "-");
 		return;
 	default:
 		str_add(out, c == JDK         ? row->jdk
@@ -253,7 +265,7 @@ size_t view_nr_rows(const struct board *b, const struct view_choice *c)
 void view_add_rows(struct view *v, const struct board *b, const struct view_choice *c, size_t first,
 		   size_t nr, size_t width)
 {
-	struct layout l = fit(width);
+	struct layout l = fit(b, width);
 	const struct jvm_row *row;
 
 	add_row(v, NULL, &l, LINE_TITLES);
@@ -312,6 +324,7 @@ void view_add_help(struct view *v)
 		"               + : threads ended meanwhile, their last bytes are missing",
 		"R/N/B/W        Java threads that run, are in native code or system calls, are",
 		"               blocked by a monitor, wait (parked, asleep, Object.wait, idle)",
+		"VIRT R/W/P     virtual threads that run, wait, and are pinned to their carrier",
 		"HEAP           used/committed, as the JVM last published it    GCS  collections",
 		"SELF TOTAL     share of the JVM's samples (19 Hz) with the method at the top,",
 		"               and with the method anywhere on the stack",

@@ -250,6 +250,13 @@ static struct jvm_row row_of(const json_t *j)
 	};
 
 	read_threads(json_object_get(j, "threads"), &row);
+	const json_t *virtual = json_object_get(j, "virtual_threads");
+	row.virtual = (struct virtual_totals){
+		(u32)count(virtual, "all"),
+		(u32)count(virtual, "run"),
+		(u32)count(virtual, "wait"),
+		(u32)count(virtual, "pinned"),
+	};
 	return row;
 }
 

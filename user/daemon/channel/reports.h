@@ -174,6 +174,7 @@ struct control_reading_jvm {
 	u64 heap_used, heap_committed, collections;
 	u32 nr_threads; /* 0: unknown */
 	u32 threads[4]; /* running, native, blocked, waiting */
+	u32 virtual[4]; /* virtual threads: all, running, waiting, pinned; 0 if unknown */
 	u64 samples;    /* of the last seconds */
 	u32 nr_methods;
 	struct control_method methods[CONTROL_READING_METHODS];

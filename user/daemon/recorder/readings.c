@@ -104,6 +104,10 @@ static void add_jvm(struct readings *r, const struct jvm_row *row, struct contro
 	out->nr_threads = row->nr_threads;
 	_Static_assert(sizeof(out->threads) == sizeof(row->threads), "the same states");
 	memcpy(out->threads, row->threads, sizeof(out->threads));
+	out->virtual[0] = row->virtual.all;
+	out->virtual[1] = row->virtual.run;
+	out->virtual[2] = row->virtual.wait;
+	out->virtual[3] = row->virtual.pinned;
 	add_methods(r, row->id.pid, r->at_ns, out);
 }
 

@@ -875,3 +875,14 @@ int virtual_threads_look(struct virtual_threads *v, struct hotspot *h, u32 most,
 	vec_fini(&keys);
 	return err;
 }
+
+struct virtual_totals virtual_counts_total(const struct virtual_counts *c)
+{
+	const double *nr = c->nr;
+	double run = nr[VIRTUAL_MOUNTED] + nr[VIRTUAL_RUNNABLE] + nr[VIRTUAL_UNBLOCKED];
+	double wait = nr[VIRTUAL_PARKED] + nr[VIRTUAL_BLOCKED] + nr[VIRTUAL_WAITS];
+	double pinned = nr[VIRTUAL_PINNED];
+
+	return (struct virtual_totals){ (u32)(run + wait + pinned + 0.5), (u32)(run + 0.5),
+					(u32)(wait + 0.5), (u32)(pinned + 0.5) };
+}

@@ -71,6 +71,16 @@ struct virtual_counts {
 int virtual_threads_look(struct virtual_threads *v, struct hotspot *h, u32 most,
 			 virtual_thread_fn visit, void *ctx, struct virtual_counts *counts);
 
+/* The threads by what people ask first; all 0 if there are none. */
+struct virtual_totals {
+	u32 all;
+	u32 run;    /* on a carrier, or ready for one */
+	u32 wait;   /* without a carrier */
+	u32 pinned; /* on a carrier, which they block */
+};
+
+struct virtual_totals virtual_counts_total(const struct virtual_counts *c);
+
 /*
  * Why threads are missing from these looks, as a clause: "-Djdk.trackAllThreads=false: ..". NULL if
  * none are. Valid until the next look.

@@ -40,6 +40,12 @@ static json_t *threads_json(const struct control_reading_jvm *j)
 			 "waiting", (json_int_t)t[3]);
 }
 
+static json_t *virtual_json(const u32 *v)
+{
+	return json_pack("{s:I,s:I,s:I,s:I}", "all", (json_int_t)v[0], "run", (json_int_t)v[1],
+			 "wait", (json_int_t)v[2], "pinned", (json_int_t)v[3]);
+}
+
 static json_t *jvm_json(const struct control_reading_jvm *j)
 {
 	json_t *o = json_pack("{s:i,s:I,s:s,s:s,s:s,s:s,s:s}", "pid", (int)j->pid, "start_ns",
@@ -54,6 +60,7 @@ static json_t *jvm_json(const struct control_reading_jvm *j)
 	json_object_set_new(o, "alloc_bytes", amount(j->allocated_bytes));
 	json_object_set_new(o, "alloc_partial_threads", amount(j->partial_threads));
 	json_object_set_new(o, "threads", threads_json(j));
+	json_object_set_new(o, "virtual_threads", virtual_json(j->virtual));
 	json_object_set_new(o, "heap_used_bytes", amount(j->heap_used));
 	json_object_set_new(o, "heap_committed_bytes", amount(j->heap_committed));
 	json_object_set_new(o, "collections", amount(j->collections));
