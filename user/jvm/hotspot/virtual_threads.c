@@ -16,7 +16,7 @@
 #define JDK_WITH_VTHREADS 21
 #define SEARCH_NS         (200 * NS_PER_MS) /* for classes that are missing */
 #define SEARCH_LATER_NS   NS_PER_SEC        /* for those that are needed rarely */
-#define SEARCH_LIMIT_NS   (4 * NS_PER_MS)   /* of work in one look */
+#define SEARCH_LIMIT_NS   (20 * NS_PER_MS)  /* of work in one look */
 #define CONTAINERS_MAX    512               /* looked at at once */
 #define AT_ONCE           64 /* threads: the shorter the reads take, the fewer have changed */
 #define THREAD_BYTES      512
