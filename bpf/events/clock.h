@@ -34,7 +34,7 @@ struct bpf_perf_event_data_kern {
 } __attribute__((preserve_access_index));
 
 /*
- * The id of the perf event that timer `clock` drives; 0 if it is none of ours, or user space has
+ * The id of the perf event that timer `clock` drives; 0 if sysflame did not open the event, or has
  * not stored the id yet (attaching a program enables the event).
  */
 static __always_inline u64 clock_id(struct perf_event *clock, u32 event)

@@ -49,7 +49,7 @@ static __always_inline u32 read_words(u64 chunk, u16 at)
 
 /*
  * Moves the walk to the first frame of the next chunk that has one, from `chunk` on. Returns 1; 0
- * if there is none, or a negative number if that cannot be known.
+ * if all chunks are empty, or a negative number if a chunk cannot be read.
  */
 int walk_next_chunk(struct walk *w, u64 chunk)
 {

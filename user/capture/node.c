@@ -394,7 +394,7 @@ static bool any_begins(const struct node *n)
 	return false;
 }
 
-/* Whether the node may process records late: no recording is watched, or there is none. */
+/* Whether the node may process records late: nobody watches a recording of this node. */
 static bool may_lag(const struct node *n)
 {
 	vec_each(r, &n->recordings)

@@ -32,7 +32,7 @@ static const struct elf_segment *find_segment(const struct elf *e, u64 file_off)
 
 struct instruction_search {
 	u64 vaddr;
-	/* start of the last function that begins at or before vaddr; 0 if there is none */
+	/* start of the last function that begins at or before vaddr; 0: no function does */
 	u64 start;
 };
 

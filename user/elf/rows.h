@@ -64,7 +64,7 @@ int rows_build(const struct elf *e, struct rows *out);
 /* The same for an image whose first byte is mapped at `load_addr`; needs no section headers. */
 int rows_build_image(struct image_memory memory, u64 load_addr, struct rows *out);
 
-/* Compiles the rows of our own vdso, which all processes share; -ENOENT if there is none. */
+/* Compiles the rows of our own vdso, which all processes share; -ENOENT without a vdso. */
 int rows_build_vdso(struct rows *out);
 
 /* The rows of the kernel's [uprobes-trampoline] (Linux 6.18), from its start. */

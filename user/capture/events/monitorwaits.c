@@ -4,7 +4,7 @@
 
 #include "base/time.h"
 
-/* when full, waits not seen for a minute are dropped; if there are none, all are */
+/* a full table drops the waits not seen for a minute, or else all waits */
 #define WAITS_MAX 65536
 #define OLD_NS    (60 * NS_PER_SEC)
 /* longest run of a thread that only checks its monitor, while a CPU is free */

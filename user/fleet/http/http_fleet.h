@@ -69,5 +69,5 @@ void http_fleet_stop(struct http_fleet *f, const u8 *id);
 /* ANSWER, or DONE with the result of a node, as in controller_take. */
 typedef void (*http_message_fn)(void *ctx, const struct fleet_message *m, const void *result);
 
-/* Sends and receives what is due, and hands out answers. Call it several times a second. */
+/* Sends requests, receives answers and passes them to `hand`. Call several times a second. */
 void http_fleet_step(struct http_fleet *f, http_message_fn hand, void *ctx);
