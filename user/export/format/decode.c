@@ -209,9 +209,18 @@ static void tierpath_add(struct tierpath *path, labels_id labels, u32 type, u64 
 #define NAMES_MAX_BYTES (256u << 20) /* four bytes of a hostile file can name 64 KB */
 #define TEXTS_MAX_BYTES (4ull << 30) /* of all label sets; each stores its own texts again */
 
-/* The frames in the list of callees of a context. */
+/* The ranks of a caller's callees, in the order in which they appear. Most callers have few. */
 struct callees {
-	VEC(u32) ranks;
+	u32 nr, cap; /* cap 0: they are in `few` */
+	union {
+		u32 few[2];
+		u32 *many; /* owned */
+	};
+};
+
+struct name {
+	text_id text;
+	u32 len;
 };
 
 struct decoder {
@@ -219,10 +228,9 @@ struct decoder {
 	struct str *why;
 	struct cursor sections[NR_SECTIONS]; /* SELF: the section of the first type */
 	VEC(struct cursor) self;
-	VEC(u32) types;   /* of the body -> of the profile */
-	VEC(u64) room;    /* by type of the profile: the weight that may still be added */
-	struct str texts; /* all names, each with its NUL */
-	VEC(const char *) names;
+	VEC(u32) types; /* of the body -> of the profile */
+	VEC(u64) room;  /* by type of the profile: the weight that may still be added */
+	VEC(struct name) names;
 	VEC(frame_id) frames; /* by rank */
 	struct callees *callees;
 	VEC(int) dims;         /* of label sets: enum label, -1 for an unknown one */
@@ -297,19 +305,12 @@ static int read_meta(struct decoder *d)
 	return err ? damaged(d, "its description is unreadable") : 0;
 }
 
-/* Call it when all texts are read: until then they may move in memory. */
-static void point_at_names(struct decoder *d, const size_t *ends, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++)
-		vec_push(&d->names, d->texts.at + (i ? ends[i - 1] : 0));
-}
-
 static int read_names(struct decoder *d)
 {
 	struct cursor *c = &d->sections[SECTION_NAMES];
 	char last[NAME_MAX_BYTES + 1] = "";
 	u64 nr = varint_read(c), last_len = 0, total = 0;
-	VEC(size_t) ends = { 0 };
+	text_id id = frames_text(d->p->frames, "");
 
 	for (u64 i = 0; i < nr && !c->is_bad; i++) {
 		u64 shared = varint_read(c), more = varint_read(c);
@@ -322,12 +323,15 @@ static int read_names(struct decoder *d)
 		memcpy(last + shared, bytes, more);
 		last_len = shared + more;
 		last[last_len] = '\0';
-		str_add_bytes(&d->texts, last, strlen(last) + 1);
-		vec_push(&ends, d->texts.len);
+		id = frames_text_after(d->p->frames, id, last);
+		vec_push(&d->names, (struct name){ id, (u32)last_len });
 	}
-	point_at_names(d, ends.at, ends.nr);
-	vec_fini(&ends);
 	return c->is_bad || c->at != c->end ? damaged(d, "its names do not fit") : 0;
+}
+
+static const char *text_of(const struct decoder *d, text_id id)
+{
+	return frames_text_get(d->p->frames, id);
 }
 
 /* Reads an unknown kind as native, as docs/profile-format.md requires. */
@@ -356,18 +360,20 @@ static void next_line(struct cursor *lines, struct line_entry *e)
 }
 
 /* Adds the frame at `rank`. If it has a line, its name ends in that. */
-static bool add_frame(struct decoder *d, enum frame_kind kind, const char *name, const char *module,
+static bool add_frame(struct decoder *d, enum frame_kind kind, text_id name_id, text_id module_id,
 		      const struct line_entry *e)
 {
 	struct frames *frames = d->p->frames;
 
 	if (!e) {
-		vec_push(&d->frames, frames_intern(frames, kind, name, module));
+		vec_push(&d->frames, frames_intern_texts(frames, kind, name_id, module_id));
 		return true;
 	}
+	const char *name = text_of(d, name_id), *module = text_of(d, module_id);
 	if (!e->line || e->line > INT32_MAX || e->file > d->names.nr)
 		return false;
-	struct source_line source = { e->file ? d->names.at[e->file - 1] : "", (u32)e->line };
+	struct source_line source = { e->file ? text_of(d, d->names.at[e->file - 1].text) : "",
+				      (u32)e->line };
 	struct frame whole = { .name = name, .line = source.line };
 	auto_free char *function = frame_function(&whole);
 	vec_push(&d->frames, frames_intern_line(frames, kind, function, module, source));
@@ -384,9 +390,12 @@ static int read_frames(struct decoder *d)
 	struct cursor names = *c;
 	u64 nr = varint_read(&names), name_bytes = 0;
 
+	const struct name none = { .text = frames_text(d->p->frames, "") };
+
 	*c = names;
 	if (nr > (u64)(c->end - c->at))
 		return damaged(d, "its frames do not fit");
+	vec_reserve(&d->frames, nr);
 	for (u64 i = 0; i < nr; i++)
 		varint_read(c);
 	const u8 *kinds = bytes_read(c, nr);
@@ -399,13 +408,13 @@ static int read_frames(struct decoder *d)
 		bool has_line = entry.rank == i;
 		if (name >= d->names.nr || module > d->names.nr || modules->is_bad)
 			return damaged(d, "a frame has no name");
-		name_bytes += strlen(d->names.at[name]);
-		name_bytes += module ? strlen(d->names.at[module - 1]) : 0;
+		const struct name *own = &d->names.at[name],
+				  *of = module ? &d->names.at[module - 1] : &none;
+		name_bytes += own->len + of->len;
 		if (name_bytes > NAMES_MAX_BYTES)
 			return damaged(d, "its frames have names of more than 256 MB");
 		if (lines->is_bad ||
-		    !add_frame(d, kind_of(kinds[i]), d->names.at[name],
-			       module ? d->names.at[module - 1] : "", has_line ? &entry : NULL))
+		    !add_frame(d, kind_of(kinds[i]), own->text, of->text, has_line ? &entry : NULL))
 			return damaged(d, "its lines do not fit");
 		if (has_line)
 			next_line(lines, &entry);
@@ -584,19 +593,33 @@ static int read_weight(struct decoder *d)
 	return err;
 }
 
+static void add_callee(struct callees *c, u32 rank)
+{
+	u32 room = c->cap ?: ARRAY_SIZE(c->few);
+
+	if (c->nr == room) {
+		u32 *many = xreallocarray(c->cap ? c->many : NULL, 4ul * room, sizeof(many[0]));
+		if (!c->cap)
+			memcpy(many, c->few, sizeof(c->few));
+		c->many = many;
+		c->cap = 4 * room;
+	}
+	(c->cap ? c->many : c->few)[c->nr++] = rank;
+}
+
 /* Returns the frame's rank, or -1. */
 static s64 read_callee(struct decoder *d, u32 context)
 {
-	struct callees *list = &d->callees[context];
+	struct callees *c = &d->callees[context];
 	u64 place = varint_read(&d->sections[SECTION_CALLEE]);
 
 	if (place)
-		return place <= list->ranks.nr ? (s64)list->ranks.at[place - 1] : -1;
+		return place <= c->nr ? (s64)(c->cap ? c->many : c->few)[place - 1] : -1;
 
 	u64 rank = varint_read(&d->sections[SECTION_FIRST]);
 	if (rank >= d->frames.nr)
 		return -1;
-	vec_push(&list->ranks, (u32)rank);
+	add_callee(c, (u32)rank);
 	return (s64)rank;
 }
 
@@ -670,9 +693,9 @@ static int read_tree(struct decoder *d)
 static void decoder_fini(struct decoder *d)
 {
 	for (size_t i = 0; d->callees && i <= d->frames.nr; i++)
-		vec_fini(&d->callees[i].ranks);
+		if (d->callees[i].cap)
+			free(d->callees[i].many);
 	free(d->callees);
-	str_fini(&d->texts);
 	vec_fini(&d->names);
 	vec_fini(&d->self);
 	vec_fini(&d->types);

@@ -11,13 +11,34 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-#define TEXTS_HEAP_BYTES 48 /* three texts: their ends, and what malloc adds */
+#define TEXT_HEAP_BYTES 16 /* the end of a text, and what malloc adds */
+
+/* A text of frames. Each is there once: a module has the names of thousands of functions. */
+struct text {
+	char *at; /* UTF-8 without control characters; NULL: free */
+	u32 len;
+	text_id next; /* the one that was asked for after this one */
+	/* the frame of this name that was asked for last, and its key's lower half; FRAME_NONE */
+	frame_id frame;
+	u32 frame_key;
+};
+
+#define FRAME_NONE UINT32_MAX
+
+/* The texts of a frame. */
+struct frame_texts {
+	text_id name, module, file;
+};
 
 struct frames {
-	VEC(struct frame) all; /* by id; name NULL: free */
+	VEC(struct frame) all;         /* by id; name NULL: free */
+	VEC(struct frame_texts) texts; /* of `all` */
 	VEC(frame_id) free_ids;
+	struct dict by_key; /* key_of a frame -> id + 1 */
+	VEC(struct text) pool;
+	VEC(text_id) free_texts;
+	struct dict by_hash; /* hash of a text -> its id + 1; equal hashes probe on */
 	size_t text_bytes;
-	struct dict by_hash; /* hash of (kind, name, module) -> id + 1; equal hashes probe on */
 	bool keeps_lines, keeps_signatures;
 };
 
@@ -44,30 +65,18 @@ struct frames *frames_new(void)
 	return xcalloc(1, sizeof(struct frames));
 }
 
-static size_t bytes_of(const struct frame *f)
-{
-	return strlen(f->name) + strlen(f->module) + strlen(f->file) + TEXTS_HEAP_BYTES;
-}
-
-/* Also takes a frame that is free already. */
-static void free_frame(struct frames *all, struct frame *f)
-{
-	if (f->name)
-		all->text_bytes -= bytes_of(f);
-	free((char *)f->name);
-	free((char *)f->module);
-	free((char *)f->file);
-	*f = (struct frame){ 0 };
-}
-
 void frames_free(struct frames *all)
 {
 	if (!all)
 		return;
-	vec_each(f, &all->all)
-		free_frame(all, f);
+	vec_each(t, &all->pool)
+		free(t->at);
 	vec_fini(&all->all);
+	vec_fini(&all->texts);
 	vec_fini(&all->free_ids);
+	vec_fini(&all->pool);
+	vec_fini(&all->free_texts);
+	dict_fini(&all->by_key);
 	dict_fini(&all->by_hash);
 	free(all);
 }
@@ -80,85 +89,178 @@ void frames_swap(struct frames *a, struct frames *b)
 	*b = old;
 }
 
-static u64 hash_text(u64 hash, const char *text)
+static bool is_text(const struct frames *all, text_id id, const char *text, size_t len)
 {
-	return hash_u64(hash ^ hash_keyed(text, strlen(text)));
+	const struct text *t = &all->pool.at[id];
+
+	return t->at && t->len == len && !memcmp(t->at, text, len);
 }
 
-static u64 key_of(const struct frame *f)
+/* The place of a text that the table has, or else the key at which it can be added. */
+static u64 *find_text(const struct frames *all, const char *text, size_t len, u64 *key)
 {
-	return hash_text(hash_text(f->kind | (u64)f->is_inlined << 8, f->name), f->module);
+	u64 *id;
+
+	for (*key = hash_keyed(text, len); (id = dict_find(&all->by_hash, *key)); ++*key)
+		if (is_text(all, (text_id)*id - 1, text, len))
+			break;
+	return id;
 }
 
-static bool is_equal(const struct frame *f, const struct frame *other)
+static text_id add_text(struct frames *all, const char *text, size_t len, u64 key)
 {
-	return f->kind == other->kind && f->is_inlined == other->is_inlined &&
-	       !strcmp(f->name, other->name) && !strcmp(f->module, other->module);
-}
+	const struct text t = { .at = xstrndup(text, len), .len = (u32)len, .frame = FRAME_NONE };
+	text_id id = (text_id)all->pool.nr;
 
-/* The id of an equal frame, plus 1; 0 if the table has no equal frame. */
-static u64 find(const struct frames *all, const struct frame *f)
-{
-	const u64 *id;
-
-	for (u64 key = key_of(f); (id = dict_find(&all->by_hash, key)); key++)
-		if (is_equal(&all->all.at[*id - 1], f))
-			return *id;
-	return 0;
-}
-
-static frame_id intern(struct frames *all, enum frame_kind kind, const char *name,
-		       const char *module, bool is_inlined)
-{
-	auto_str struct str clean_name = { 0 }, clean_module = { 0 };
-	struct frame f = { name, module, .kind = kind, .is_inlined = is_inlined };
-	u64 known = find(all, &f), *id; /* all texts of the table are clean */
-
-	if (known)
-		return (frame_id)known - 1;
-	f.name = utf8_cleaned(name, FRAME_NAME_MAX, &clean_name);
-	f.module = utf8_cleaned(module, FRAME_NAME_MAX, &clean_module);
-	if (!*f.name)
-		f.name = "?";
-	for (u64 key = key_of(&f); *(id = dict_add(&all->by_hash, key)); key++)
-		if (is_equal(&all->all.at[*id - 1], &f))
-			return (frame_id)*id - 1;
-
-	f.name = xstrdup(f.name);
-	f.module = xstrdup(f.module);
-	f.file = xstrdup("");
-	all->text_bytes += bytes_of(&f);
-	if (all->free_ids.nr) {
-		*id = all->free_ids.at[--all->free_ids.nr] + 1ull;
-		all->all.at[*id - 1] = f;
-		return (frame_id)*id - 1;
+	if (all->free_texts.nr) {
+		id = all->free_texts.at[--all->free_texts.nr];
+		all->pool.at[id] = t;
+	} else {
+		vec_push(&all->pool, t);
 	}
-	vec_push(&all->all, f);
-	*id = all->all.nr;
-	return (frame_id)*id - 1;
+	all->text_bytes += len + TEXT_HEAP_BYTES;
+	*dict_add(&all->by_hash, key) = id + 1ull;
+	return id;
+}
+
+text_id frames_text(struct frames *all, const char *text)
+{
+	auto_str struct str storage = { 0 };
+	size_t len = strlen(text);
+	u64 key, *id = find_text(all, text, len, &key); /* all texts of the table are clean */
+
+	if (id)
+		return (text_id)*id - 1;
+	const char *clean = utf8_cleaned(text, FRAME_NAME_MAX, &storage);
+	if (clean != text) {
+		len = strlen(clean);
+		id = find_text(all, clean, len, &key);
+	}
+	return id ? (text_id)*id - 1 : add_text(all, clean, len, key);
+}
+
+text_id frames_text_after(struct frames *all, text_id before, const char *text)
+{
+	text_id next = all->pool.at[before].next;
+
+	if (next < all->pool.nr && is_text(all, next, text, strlen(text)))
+		return next;
+	next = frames_text(all, text);
+	all->pool.at[before].next = next;
+	return next;
+}
+
+const char *frames_text_get(const struct frames *all, text_id id)
+{
+	return all->pool.at[id].at;
+}
+
+#define MODULES_MAX (1u << 27) /* what a key has room for */
+
+/* Different frames have different keys: MODULES_MAX texts would take more than 6 GB. */
+static u64 key_of(text_id name, text_id module, enum frame_kind kind, bool is_inlined)
+{
+	return (u64)name << 32 | (module % MODULES_MAX) << 5 | (u32)kind << 1 | is_inlined;
+}
+
+static frame_id add_frame(struct frames *all, text_id name, text_id module, u64 key)
+{
+	const struct frame_texts texts = { name, module, frames_text(all, "") };
+	const struct frame f = {
+		.name = all->pool.at[name].at,
+		.module = all->pool.at[module].at,
+		.file = all->pool.at[texts.file].at,
+		.kind = key >> 1 & 15,
+		.is_inlined = key & 1,
+	};
+	frame_id id = (frame_id)all->all.nr;
+
+	if (all->free_ids.nr) {
+		id = all->free_ids.at[--all->free_ids.nr];
+		all->all.at[id] = f;
+		all->texts.at[id] = texts;
+	} else {
+		vec_push(&all->all, f);
+		vec_push(&all->texts, texts);
+	}
+	*dict_add(&all->by_key, key) = id + 1ull;
+	return id;
+}
+
+static frame_id intern(struct frames *all, enum frame_kind kind, text_id name, text_id module,
+		       bool is_inlined)
+{
+	if (!all->pool.at[name].len)
+		name = frames_text(all, "?");
+	u64 key = key_of(name, module, kind, is_inlined);
+	struct text *t = &all->pool.at[name];
+
+	if (t->frame != FRAME_NONE && t->frame_key == (u32)key)
+		return t->frame;
+	const u64 *known = dict_find(&all->by_key, key);
+	frame_id id = known ? (frame_id)*known - 1 : add_frame(all, name, module, key);
+	t = &all->pool.at[name]; /* which may have moved */
+	t->frame = id;
+	t->frame_key = (u32)key;
+	return id;
+}
+
+/* Frees the texts that no frame has. */
+static void sweep_texts(struct frames *all)
+{
+	bool *is_used = xcalloc(all->pool.nr + 1, sizeof(is_used[0]));
+
+	for (size_t i = 0; i < all->all.nr; i++) {
+		const struct frame_texts *t = &all->texts.at[i];
+		if (all->all.at[i].name)
+			is_used[t->name] = is_used[t->module] = is_used[t->file] = true;
+	}
+	dict_fini(&all->by_hash);
+	all->free_texts.nr = 0;
+	for (size_t i = all->pool.nr; i-- > 0;) {
+		struct text *t = &all->pool.at[i];
+		if (t->at && !is_used[i]) {
+			all->text_bytes -= t->len + TEXT_HEAP_BYTES;
+			free(take(t->at));
+		}
+		if (!t->at && i + 1 == all->pool.nr)
+			all->pool.nr--;
+		else if (!t->at)
+			vec_push(&all->free_texts, (text_id)i);
+	}
+	free(is_used);
+	for (size_t i = 0; i < all->pool.nr; i++) {
+		struct text *t = &all->pool.at[i];
+		u64 key;
+		t->frame = FRAME_NONE;
+		if (!t->at)
+			continue;
+		find_text(all, t->at, t->len, &key);
+		*dict_add(&all->by_hash, key) = i + 1;
+	}
 }
 
 void frames_sweep(struct frames *all, const bool *is_used)
 {
-	dict_fini(&all->by_hash);
+	dict_fini(&all->by_key);
 	all->free_ids.nr = 0;
 	for (size_t i = all->all.nr; i-- > 0;) {
 		struct frame *f = &all->all.at[i];
 		if (!is_used[i])
-			free_frame(all, f);
+			*f = (struct frame){ 0 };
 		if (!f->name && i + 1 == all->all.nr)
-			all->all.nr--;
+			all->all.nr = all->texts.nr = i;
 		else if (!f->name)
 			vec_push(&all->free_ids, (frame_id)i);
 	}
 	for (size_t i = 0; i < all->all.nr; i++) {
-		if (!all->all.at[i].name)
-			continue;
-		u64 key = key_of(&all->all.at[i]);
-		while (dict_find(&all->by_hash, key))
-			key++;
-		*dict_add(&all->by_hash, key) = i + 1;
+		const struct frame *f = &all->all.at[i];
+		const struct frame_texts *t = &all->texts.at[i];
+		if (f->name)
+			*dict_add(&all->by_key,
+				  key_of(t->name, t->module, f->kind, f->is_inlined)) = i + 1;
 	}
+	sweep_texts(all);
 }
 
 size_t frames_nr_kept(const struct frames *all)
@@ -169,13 +271,29 @@ size_t frames_nr_kept(const struct frames *all)
 size_t frames_bytes(const struct frames *all)
 {
 	return all->text_bytes + all->all.cap * sizeof(all->all.at[0]) +
-	       all->free_ids.cap * sizeof(all->free_ids.at[0]) + dict_bytes(&all->by_hash);
+	       all->texts.cap * sizeof(all->texts.at[0]) +
+	       all->free_ids.cap * sizeof(all->free_ids.at[0]) + dict_bytes(&all->by_key) +
+	       all->pool.cap * sizeof(all->pool.at[0]) +
+	       all->free_texts.cap * sizeof(all->free_texts.at[0]) + dict_bytes(&all->by_hash);
+}
+
+frame_id frames_intern_texts(struct frames *all, enum frame_kind kind, text_id name, text_id module)
+{
+	return intern(all, kind, name, module, false);
+}
+
+static frame_id intern_strings(struct frames *all, enum frame_kind kind, const char *name,
+			       const char *module, bool is_inlined)
+{
+	text_id name_id = frames_text(all, name);
+
+	return intern(all, kind, name_id, frames_text(all, module), is_inlined);
 }
 
 frame_id frames_intern(struct frames *all, enum frame_kind kind, const char *name,
 		       const char *module)
 {
-	return intern(all, kind, name, module, false);
+	return intern_strings(all, kind, name, module, false);
 }
 
 void frames_keep_lines(struct frames *all)
@@ -201,18 +319,16 @@ bool frames_keeps_signatures(const struct frames *all)
 frame_id frames_intern_like(struct frames *all, const struct frame *model, const char *name)
 {
 	if (!all->keeps_lines || !model->line)
-		return intern(all, model->kind, name, model->module, model->is_inlined);
+		return intern_strings(all, model->kind, name, model->module, model->is_inlined);
 
-	auto_str struct str file = { 0 };
 	auto_free char *place = xasprintf("%s:%u", name, model->line);
-	frame_id id = intern(all, model->kind, place, model->module, model->is_inlined);
+	frame_id id = intern_strings(all, model->kind, place, model->module, model->is_inlined);
 	struct frame *f = &all->all.at[id];
 
 	if (!f->line) {
-		all->text_bytes -= strlen(f->file);
-		free((char *)f->file);
-		f->file = xstrdup(utf8_cleaned(model->file, FRAME_NAME_MAX, &file));
-		all->text_bytes += strlen(f->file);
+		text_id file = frames_text(all, model->file);
+		all->texts.at[id].file = file;
+		f->file = all->pool.at[file].at;
 		f->line = model->line;
 	}
 	return id;

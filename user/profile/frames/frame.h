@@ -58,6 +58,22 @@ void frames_swap(struct frames *a, struct frames *b);
 frame_id frames_intern(struct frames *all, enum frame_kind kind, const char *name,
 		       const char *module);
 
+/* A text of the table, valid until frames_sweep frees those that no frame has. */
+typedef u32 text_id;
+
+/* Equal texts have the same id. Replaces and cuts as frames_intern does. */
+text_id frames_text(struct frames *all, const char *text);
+
+/*
+ * The same, faster where lists resemble each other: tries the text first that was asked for after
+ * `before` the last time.
+ */
+text_id frames_text_after(struct frames *all, text_id before, const char *text);
+
+const char *frames_text_get(const struct frames *all, text_id id);
+frame_id frames_intern_texts(struct frames *all, enum frame_kind kind, text_id name,
+			     text_id module);
+
 /*
  * Like frames_intern, for a line of a function. The line counts only after frames_keep_lines: then
  * each line is a frame of its own, named "NAME:LINE".
