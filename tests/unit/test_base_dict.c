@@ -75,7 +75,7 @@ static size_t longest_run(const struct dict *d)
 	size_t longest = 0, run = 0;
 
 	for (size_t i = 0; i < d->cap; i++) {
-		run = d->slots[i].used ? run + 1 : 0;
+		run = d->slots[i].key ? run + 1 : 0;
 		longest = run > longest ? run : longest;
 	}
 	return longest;

@@ -107,7 +107,9 @@ static struct dict_slot *slot_of(const struct dict *d, u64 key)
 {
 	size_t i = home_of(d, key);
 
-	while (d->slots[i].used && d->slots[i].key != key)
+	if (!key)
+		return &d->slots[d->cap];
+	while (d->slots[i].key && d->slots[i].key != key)
 		i = (i + 1) & (d->cap - 1);
 	return &d->slots[i];
 }
@@ -118,7 +120,7 @@ u64 *dict_find(const struct dict *d, u64 key)
 		return NULL;
 
 	struct dict_slot *slot = slot_of(d, key);
-	return slot->used ? &slot->value : NULL;
+	return dict_is_used(d, slot) ? &slot->value : NULL;
 }
 
 static void grow(struct dict *d)
@@ -127,7 +129,7 @@ static void grow(struct dict *d)
 
 	draw_secret();
 	d->cap = old.cap ? old.cap * 2 : 16;
-	d->slots = xcalloc(d->cap, sizeof(d->slots[0]));
+	d->slots = xcalloc(d->cap + 1, sizeof(d->slots[0]));
 	dict_each(slot, &old)
 		*slot_of(d, slot->key) = *slot;
 	free(old.slots);
@@ -139,28 +141,38 @@ u64 *dict_add(struct dict *d, u64 key)
 		grow(d);
 
 	struct dict_slot *slot = slot_of(d, key);
-	if (!slot->used) {
-		*slot = (struct dict_slot){ .key = key, .used = true };
+	if (!dict_is_used(d, slot)) {
+		*slot = (struct dict_slot){ .key = key };
+		d->has_zero |= !key;
 		d->nr++;
 	}
 	return &slot->value;
 }
 
 /* Closes the gap: moves back every later slot of the run that may move (Knuth 6.4, algorithm R). */
-bool dict_remove(struct dict *d, u64 key)
+static void free_slot(struct dict *d, size_t gap)
 {
-	if (!dict_find(d, key))
-		return false;
+	size_t mask = d->cap - 1;
 
-	size_t mask = d->cap - 1, gap = (size_t)(slot_of(d, key) - d->slots);
-	for (size_t i = (gap + 1) & mask; d->slots[i].used; i = (i + 1) & mask) {
+	for (size_t i = (gap + 1) & mask; d->slots[i].key; i = (i + 1) & mask) {
 		size_t home = home_of(d, d->slots[i].key);
 		if (((i - home) & mask) >= ((i - gap) & mask)) {
 			d->slots[gap] = d->slots[i];
 			gap = i;
 		}
 	}
-	d->slots[gap].used = false;
+	d->slots[gap].key = 0;
+}
+
+bool dict_remove(struct dict *d, u64 key)
+{
+	if (!dict_find(d, key))
+		return false;
+
+	if (key)
+		free_slot(d, (size_t)(slot_of(d, key) - d->slots));
+	else
+		d->has_zero = false;
 	d->nr--;
 	return true;
 }
@@ -173,7 +185,7 @@ void dict_fini(struct dict *d)
 
 size_t dict_bytes(const struct dict *d)
 {
-	return d->cap * sizeof(d->slots[0]);
+	return d->cap ? (d->cap + 1) * sizeof(d->slots[0]) : 0;
 }
 
 u64 *aged_find(struct aged *a, u64 key)

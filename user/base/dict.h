@@ -10,13 +10,14 @@
 #include "base/types.h"
 
 struct dict {
+	/* `cap` of them, of which those with key 0 are free, and one more, which is key 0's */
 	struct dict_slot *slots;
 	size_t nr, cap; /* cap is 0 or a power of two */
+	bool has_zero;  /* key 0 is in the table */
 };
 
 struct dict_slot {
 	u64 key, value;
-	bool used;
 };
 
 /*
@@ -38,10 +39,15 @@ void dict_fini(struct dict *d);
 /* The memory that the table takes. */
 size_t dict_bytes(const struct dict *d);
 
+static inline bool dict_is_used(const struct dict *d, const struct dict_slot *slot)
+{
+	return slot->key || (d->has_zero && slot == &d->slots[d->cap]);
+}
+
 /* Visits the used slots in no particular order. The table must not change during the visit. */
-#define dict_each(slot, d)                                                                      \
-	for (struct dict_slot *slot = (d)->slots; slot && slot < (d)->slots + (d)->cap; slot++) \
-		if (slot->used)
+#define dict_each(slot, d)                                                                       \
+	for (struct dict_slot *slot = (d)->slots; slot && slot <= (d)->slots + (d)->cap; slot++) \
+		if (dict_is_used(d, slot))
 
 /* A hash that differs from run to run, so an attacker cannot choose texts that collide. */
 u64 hash_keyed(const void *bytes, size_t len);
