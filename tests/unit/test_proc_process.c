@@ -316,6 +316,37 @@ static void an_earlier_process_of_a_pid_has_ended(void **state)
 	processes_free(all);
 }
 
+/* A shell starts a compiler's driver, and that the compiler. */
+static void ancestors_are_those_that_run_the_nearest_first(void **state)
+{
+	enum {
+		SHELL = GONE_PID,
+		DRIVER,
+		COMPILER
+	};
+	struct processes *all = processes_new();
+
+	struct process *shell =
+		processes_fork(all, 0, (struct process_id){ SHELL, 1 * NS_PER_SEC }, "sh");
+	struct process *driver =
+		processes_fork(all, SHELL, (struct process_id){ DRIVER, 2 * NS_PER_SEC }, "gcc");
+	struct process *compiler =
+		processes_fork(all, DRIVER, (struct process_id){ COMPILER, 3 * NS_PER_SEC }, "cc1");
+	struct ancestors of = process_ancestors(compiler);
+	assert_int_equal(of.at[0], DRIVER);
+	assert_int_equal(of.at[1], SHELL);
+	assert_int_equal(of.at[2], 0);
+	driver->exit_ns = 1;
+	assert_int_equal(process_ancestors(compiler).at[0], SHELL);
+	/* Another process gets the shell's PID. */
+	shell->exit_ns = 1;
+	processes_fork(all, 0, (struct process_id){ SHELL, 4 * NS_PER_SEC }, "other");
+	assert_int_equal(process_ancestors(compiler).at[0], 0);
+	processes_reap(all, 2, NULL, NULL);
+	assert_int_equal(process_ancestors(compiler).at[0], 0);
+	processes_free(all);
+}
+
 static void a_child_shares_its_parents_mappings_until_it_maps(void **state)
 {
 	struct processes *all = processes_new();
@@ -342,6 +373,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_whose_exit_was_lost_is_found),
 		cmocka_unit_test(an_earlier_process_of_a_pid_has_ended),
+		cmocka_unit_test(ancestors_are_those_that_run_the_nearest_first),
 		cmocka_unit_test(a_child_shares_its_parents_mappings_until_it_maps),
 		cmocka_unit_test(a_scan_finds_this_process_with_its_program),
 		cmocka_unit_test(a_reused_pid_is_another_process),

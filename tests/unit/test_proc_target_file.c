@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -212,6 +213,61 @@ static void a_tied_process_ends_with_its_parent(void **state)
 	assert_true(has_ended);
 }
 
+static pid_t start_in_root(const char *root)
+{
+	int out[2];
+	char c = 0;
+
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	if (!pid) {
+		if (!chroot(root) && write(out[1], &c, 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(out[1]);
+	assert_int_equal(read(out[0], &c, 1), 1);
+	close(out[0]);
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* The compiler and its driver have ended; the shell that started them has their root. */
+static void a_file_of_an_ended_process_is_found_in_the_root_of_an_ancestor(void **state)
+{
+	struct mapper by = { start_in_root("."), { { start_in_root("."), start_in_root(".") } } };
+	struct stat st;
+
+	make_file(0644);
+	assert_int_equal(stat("file", &st), 0);
+	struct mapping m = {
+		.start = 0x1000,
+		.end = 0x2000,
+		.inode = st.st_ino,
+		.dev_major = major(st.st_dev),
+		.dev_minor = minor(st.st_dev),
+		.executable = true,
+		.path = "/file",
+	};
+	end_child(by.pid);
+	end_child(by.ancestors.at[0]);
+	assert_int_equal(mapped_file_open(by.pid, &m), -ENOENT);
+	int fd = mapped_file_open_by(&by, &m);
+	m.inode++;
+	int replaced = mapped_file_open_by(&by, &m);
+	m.inode--;
+	end_child(by.ancestors.at[1]);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(replaced, -ESTALE);
+	assert_int_equal(mapped_file_open_by(&by, &m), -ENOENT);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_folder, leave_folder)
 
 int main(void)
@@ -227,6 +283,7 @@ int main(void)
 		TEST(only_a_sealed_memfd_of_that_name_and_owner_opens),
 		TEST(a_file_that_is_no_memfd_does_not_open),
 		TEST(a_tied_process_ends_with_its_parent),
+		TEST(a_file_of_an_ended_process_is_found_in_the_root_of_an_ancestor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

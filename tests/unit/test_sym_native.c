@@ -146,7 +146,8 @@ static void assert_named(struct native *n, const struct victim *v, const char *s
 {
 	struct native_name name;
 
-	assert_int_equal(native_name(n, v->pid, v->m, v->pc + 1, &name), 0);
+	assert_int_equal(native_name(n, &(struct mapper){ .pid = v->pid }, v->m, v->pc + 1, &name),
+			 0);
 	assert_string_equal(name.symbol, symbol);
 	assert_string_equal(name.module, module);
 }
@@ -155,7 +156,8 @@ static void assert_unnamed(struct native *n, const struct victim *v, int err)
 {
 	struct native_name name;
 
-	assert_int_equal(native_name(n, v->pid, v->m, v->pc + 1, &name), err);
+	assert_int_equal(native_name(n, &(struct mapper){ .pid = v->pid }, v->m, v->pc + 1, &name),
+			 err);
 	assert_null(name.symbol);
 }
 
@@ -189,7 +191,7 @@ static void an_offset_is_the_address_in_the_file(void **state)
 
 	assert_true(runs("gcc -O1 v.c -o v && nm v | sed -n 's/ t known_function//p' >offset"));
 	start(&v, "./v");
-	assert_int_equal(native_name(n, v.pid, v.m, v.pc + 3, &name), 0);
+	assert_int_equal(native_name(n, &(struct mapper){ .pid = v.pid }, v.m, v.pc + 3, &name), 0);
 	auto_fclose FILE *f = fopen("offset", "re");
 	assert_non_null(fgets(line, sizeof(line), f));
 	assert_int_equal(name.offset, strtoull(line, NULL, 16) + 3);
@@ -206,13 +208,15 @@ static void a_stripped_program_has_its_module_and_functions(void **state)
 
 	assert_true(runs("gcc -O1 v.c -o v && strip v"));
 	start(&v, "./v");
-	assert_int_equal(native_name(n, v.pid, v.m, v.pc, &name), -ENOENT);
+	assert_int_equal(native_name(n, &(struct mapper){ .pid = v.pid }, v.m, v.pc, &name),
+			 -ENOENT);
 	assert_null(name.symbol);
 	assert_string_equal(name.module, "v");
 	assert_in_range(name.offset, 1, 65536);
 	assert_int_equal(name.unnamed.kind, UNNAMED_FUNCTION);
 	assert_int_equal(name.unnamed.start, name.offset);
-	assert_int_equal(native_name(n, v.pid, v.m, v.pc + 5, &name), -ENOENT);
+	assert_int_equal(native_name(n, &(struct mapper){ .pid = v.pid }, v.m, v.pc + 5, &name),
+			 -ENOENT);
 	assert_int_equal(name.unnamed.start, name.offset - 5);
 	stop(&v);
 }
@@ -311,7 +315,9 @@ static void the_vdso_is_named(void **state)
 		skip_because("there is no vdso");
 	u64 pc = (u64)(uintptr_t)dlsym(vdso, "__vdso_clock_gettime");
 	assert_int_equal(mappings_read(getpid(), true, &all), 0);
-	assert_int_equal(native_name(n, getpid(), mappings_find(&all, pc), pc, &name), 0);
+	assert_int_equal(native_name(n, &(struct mapper){ .pid = getpid() },
+				     mappings_find(&all, pc), pc, &name),
+			 0);
 	assert_non_null(strstr(name.symbol, "clock_gettime"));
 	assert_string_equal(name.module, "[vdso]");
 	mappings_fini(&all);
@@ -324,7 +330,8 @@ static void memory_without_a_file_has_no_names(void **state)
 	struct mapping m = { .start = 0x1000, .end = 0x3000, .path = (char[]){ "" } };
 	struct native_name name;
 
-	assert_int_equal(native_name(n, getpid(), &m, 0x2345, &name), -ENOENT);
+	assert_int_equal(native_name(n, &(struct mapper){ .pid = getpid() }, &m, 0x2345, &name),
+			 -ENOENT);
 	assert_string_equal(name.module, "[anon]");
 	assert_int_equal(name.offset, 0x1345);
 }
@@ -582,7 +589,8 @@ static void a_file_that_is_no_elf_file_is_reported(void **state)
 	m.dev_major = major(st.st_dev);
 	m.dev_minor = minor(st.st_dev);
 	m.path = xasprintf("%s/text", (char *)*state);
-	assert_int_equal(native_name(n, getpid(), &m, 0x10100, &name), -ENOEXEC);
+	assert_int_equal(native_name(n, &(struct mapper){ .pid = getpid() }, &m, 0x10100, &name),
+			 -ENOEXEC);
 	assert_string_equal(name.module, "text");
 	assert_int_equal(name.offset, 0x100);
 	free((char *)m.path);

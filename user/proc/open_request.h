@@ -14,15 +14,16 @@
 #include <limits.h>
 
 #include "base/types.h"
+#include "proc/target_file.h"
 
 #define OPEN_MAX_MS 500
 
-#define OPEN_ORDER_VERSION 2
+#define OPEN_ORDER_VERSION 3
 
 enum open_kind {
 	OPEN_AS_PROCESS, /* target_file_open, below the root that is sent along */
 	OPEN_UNLINKED,   /* target_file_open_unlinked, below that root */
-	OPEN_MAPPED,     /* mapped_file_open */
+	OPEN_MAPPED,     /* mapped_file_open_by */
 	OPEN_ANSWER,     /* runtime_socket_ask; the file holds the answer */
 	OPEN_KINDS,
 };
@@ -30,8 +31,9 @@ enum open_kind {
 /* An order as it is sent, up to the end of the path. */
 struct open_order {
 	u32 version, kind;
-	u32 uid, gid;             /* OPEN_AS_PROCESS */
-	s32 pid;                  /* OPEN_MAPPED, as the next ones */
+	u32 uid, gid; /* OPEN_AS_PROCESS */
+	s32 pid;      /* OPEN_MAPPED, as the next ones */
+	struct ancestors ancestors;
 	u32 dev_major, dev_minor; /* of the mapping */
 	u32 is_executable;        /* 0 or 1 */
 	u64 start, end, inode;    /* of the mapping */

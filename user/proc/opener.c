@@ -46,7 +46,7 @@ static int open_mapped(const struct open_order *o)
 		.path = o->path,
 	};
 
-	return mapped_file_open(o->pid, &m);
+	return mapped_file_open_by(&(struct mapper){ o->pid, o->ancestors }, &m);
 }
 
 static const struct runtime_config *config_of(struct opener *opener)

@@ -27,6 +27,7 @@
 /* pause after there was no room: each try takes as long as a successful one */
 #define LEFT_OUT_HOLDS_NS (5 * NS_PER_SEC)
 #define FORKS_MAX         8    /* forks of forks of a JVM, none of which executed a program */
+#define GENERATIONS_MAX   16   /* of ancestors that are looked at */
 #define MAPPINGS_UNREAD   4096 /* mappings added since the last read, besides as many as it had */
 
 struct processes {
@@ -254,6 +255,7 @@ static struct process *add_running(struct processes *all, pid_t pid, u32 nr_fork
 		return NULL;
 	struct process *p = add(all, proc_status_id(&status), status.comm);
 	p->uid = status.uid;
+	p->parent = status.parent_pid;
 	read_mappings(p);
 	find_forked_jvm(p, &status, nr_forks);
 	return p;
@@ -298,6 +300,7 @@ struct process *processes_fork(struct processes *all, pid_t parent, struct proce
 		return p;
 	}
 	p = add(all, id, comm);
+	p->parent = parent;
 	if (from) {
 		p->uid = from->uid;
 		p->block = mapping_block_share(from->block);
@@ -310,6 +313,27 @@ struct process *processes_fork(struct processes *all, pid_t parent, struct proce
 		be_fork_of(p, from);
 	}
 	return p;
+}
+
+/* The PID may have been used again since: a parent began before its child. */
+static const struct process *parent_of(const struct process *p)
+{
+	const struct process *parent = p->parent ? processes_newest(p->all, p->parent) : NULL;
+
+	while (parent && parent->id.start_ns / PROC_TICK_NS > p->id.start_ns / PROC_TICK_NS)
+		parent = parent->older;
+	return parent;
+}
+
+struct ancestors process_ancestors(const struct process *p)
+{
+	struct ancestors out = { 0 };
+	size_t nr = 0;
+
+	for (int i = 0; i < GENERATIONS_MAX && nr < ANCESTORS_MAX && (p = parent_of(p)); i++)
+		if (!p->exit_ns)
+			out.at[nr++] = p->id.pid;
+	return out;
 }
 
 void process_set_user(struct process *p, uid_t uid)

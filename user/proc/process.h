@@ -10,6 +10,7 @@
 #include "proc/container.h"
 #include "proc/mapping.h"
 #include "proc/status.h"
+#include "proc/target_file.h"
 
 #define PROCESS_COMM_LEN 16
 
@@ -35,6 +36,7 @@ struct process_names {
 struct process {
 	struct process_id id;
 	struct processes *all; /* the table that holds it */
+	pid_t parent;          /* when it was first seen; 0: unknown */
 	u64 exit_ns;           /* CLOCK_MONOTONIC, 0 while it is running */
 	u64 program_ns;        /* CLOCK_BOOTTIME of its last exec; start_ns if no exec was seen */
 	char comm[PROCESS_COMM_LEN];
@@ -85,6 +87,12 @@ struct process *processes_find(const struct processes *all, struct process_id id
 /* Records a fork; a child begins with its parent's mappings and user. Returns the child. */
 struct process *processes_fork(struct processes *all, pid_t parent, struct process_id id,
 			       const char *comm);
+
+/*
+ * The ancestors whose end is not known. Parents are those of each process's first moment: a process
+ * whose parent ends gets another, which is no ancestor.
+ */
+struct ancestors process_ancestors(const struct process *p);
 
 /* Records the process's real user. */
 void process_set_user(struct process *p, uid_t uid);

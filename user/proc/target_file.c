@@ -366,11 +366,23 @@ static int open_by_path(int err, struct target_root *root, const struct mapping 
 	return checked(fd, m, false);
 }
 
-static int ask_opener_for_mapped(pid_t pid, const struct mapping *m)
+/* The process's root; after its end that of the nearest ancestor that runs. */
+static int open_root_of(const struct mapper *by, struct target_root *out)
+{
+	int err = target_root_open(by->pid, out);
+
+	for (int i = 0; (err == -ESRCH || err == -ENOENT) && i < ANCESTORS_MAX; i++)
+		if (by->ancestors.at[i])
+			err = target_root_open(by->ancestors.at[i], out);
+	return err;
+}
+
+static int ask_opener_for_mapped(const struct mapper *by, const struct mapping *m)
 {
 	struct open_order order = {
 		.kind = OPEN_MAPPED,
-		.pid = pid,
+		.pid = by->pid,
+		.ancestors = by->ancestors,
 		.dev_major = m->dev_major,
 		.dev_minor = m->dev_minor,
 		.is_executable = m->executable && !m->is_copy,
@@ -384,26 +396,31 @@ static int ask_opener_for_mapped(pid_t pid, const struct mapping *m)
 
 int mapped_file_open(pid_t pid, const struct mapping *m)
 {
+	return mapped_file_open_by(&(struct mapper){ .pid = pid }, m);
+}
+
+int mapped_file_open_by(const struct mapper *by, const struct mapping *m)
+{
 	struct target_root theirs, ours;
 
 	if (!m->inode || m->path[0] != '/')
 		return -ENOENT;
-	int err = excluded_touch(pid);
+	int err = excluded_touch(by->pid);
 	if (err)
 		return err;
 	if (open_requests_are_used())
-		return ask_opener_for_mapped(pid, m);
-	int fd = open_by_range(pid, m);
+		return ask_opener_for_mapped(by, m);
+	int fd = open_by_range(by->pid, m);
 	if (fd >= 0 || fd == -ENOEXEC)
 		return fd;
 
-	int in_target = open_by_path(target_root_open(pid, &theirs), &theirs, m);
+	int in_target = open_by_path(open_root_of(by, &theirs), &theirs, m);
 	if (in_target >= 0)
 		return in_target;
 	int in_ours = open_by_path(target_root_open_ours(geteuid(), getegid(), &ours), &ours, m);
 	if (in_ours >= 0)
 		return in_ours;
-	if (fd == -ENOENT && (fd = open_by_current_range(pid, m)) >= 0)
+	if (fd == -ENOENT && (fd = open_by_current_range(by->pid, m)) >= 0)
 		return fd;
 	if (in_target == -ESTALE || in_ours == -ESTALE)
 		return -ESTALE;

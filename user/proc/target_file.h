@@ -76,6 +76,25 @@ int target_memfd_open(int dir_fd, const char *entry, const char *name, uid_t own
  */
 int mapped_file_open(pid_t pid, const struct mapping *m);
 
+/* Ancestors of a process that may still run, the nearest first; the rest is 0. */
+#define ANCESTORS_MAX 8
+struct ancestors {
+	pid_t at[ANCESTORS_MAX];
+};
+
+/*
+ * The process that has mapped a file. After its end nothing leads to its root. An ancestor mostly
+ * has the same root: a compiler's shell is in the same container. The nearest one, as the driver of
+ * a compiler, often ends at the same moment.
+ */
+struct mapper {
+	pid_t pid;
+	struct ancestors ancestors;
+};
+
+/* As mapped_file_open; after the process's end it tries the path in an ancestor's root, too. */
+int mapped_file_open_by(const struct mapper *by, const struct mapping *m);
+
 /* Opens debug files for a module: the worker that reads it asks by worker_open. */
 struct debug_opener;
 

@@ -357,7 +357,8 @@ static int cached_native(struct symbolizer *s, const struct process *p, const st
 		*frame = (frame_id)(*place - 1);
 		return 0;
 	}
-	int err = native_name(s->native, p->id.pid, m, pc, &name);
+	const struct mapper by = { p->id.pid, process_ancestors(p) };
+	int err = native_name(s->native, &by, m, pc, &name);
 	*frame = intern_native(s, &name);
 	if (p->is_jvm && javaproc_is_agent(m->path))
 		note_agent(s, *frame, agent_part(name.symbol));

@@ -54,6 +54,7 @@ struct modules {
 	struct extents extents;
 	struct dict by_key; /* struct module * */
 	uid_t user;
+	struct ancestors ancestors;
 	u32 nr_failed, nr_building;
 	bool is_busy; /* the file asked for last cannot be opened or built now, but maybe later */
 	u64 build_ns;
@@ -82,6 +83,11 @@ void modules_use_workers(struct modules *all, struct workers *workers)
 void modules_set_user(struct modules *all, uid_t user)
 {
 	all->user = user;
+}
+
+void modules_set_ancestors(struct modules *all, const struct ancestors *ancestors)
+{
+	all->ancestors = *ancestors;
 }
 
 /* Whether another file of this user may be built now. */
@@ -270,7 +276,7 @@ static int add_part(struct module *mod, const struct mapping *m)
 /* Opens the file. Sets is_busy if another attempt may succeed. */
 static int open_file(struct modules *all, pid_t pid, const struct mapping *m)
 {
-	int fd = mapped_file_open(pid, m);
+	int fd = mapped_file_open_by(&(struct mapper){ pid, all->ancestors }, m);
 
 	all->is_busy |= fd == -EBUSY || fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM;
 	return fd;

@@ -7,6 +7,7 @@
 
 #include "abi.h"
 #include "proc/mapping.h"
+#include "proc/target_file.h"
 #include "sandbox/workers.h"
 
 struct modules;
@@ -30,6 +31,9 @@ void modules_use_workers(struct modules *all, struct workers *workers);
  * files that are built at a time; further ones are -EAGAIN.
  */
 void modules_set_user(struct modules *all, uid_t user);
+
+/* Ancestors of the process for which the calls below build rows: see struct mapper. */
+void modules_set_ancestors(struct modules *all, const struct ancestors *ancestors);
 
 /* Starts to build the rows of the file that `m` maps, if they do not exist; does not wait. */
 void modules_prepare(struct modules *all, pid_t pid, const struct mapping *m);

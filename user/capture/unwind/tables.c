@@ -484,6 +484,11 @@ u64 tables_version(const struct tables *t, struct process_id id)
 	return tables_has_process(t, id) ? find(t, id.pid)->version : 0;
 }
 
+void tables_set_ancestors(struct tables *t, const struct ancestors *ancestors)
+{
+	modules_set_ancestors(t->modules, ancestors);
+}
+
 void tables_turn(struct tables *t)
 {
 	modules_turn(t->modules);

@@ -11,6 +11,7 @@
 #include "hotspot_abi.h"
 #include "proc/mapping.h"
 #include "proc/status.h"
+#include "proc/target_file.h"
 #include "sandbox/workers.h"
 
 struct tables;
@@ -43,6 +44,9 @@ int tables_set_process(struct tables *t, struct process_id id, uid_t user,
  */
 int tables_set_process_partly(struct tables *t, struct process_id id, uid_t user,
 			      const struct mappings *mappings);
+
+/* Ancestors of the process for which the calls above are made next: see struct mapper. */
+void tables_set_ancestors(struct tables *t, const struct ancestors *ancestors);
 
 /* Forgets files that no process maps. Call it once a minute. */
 void tables_turn(struct tables *t);

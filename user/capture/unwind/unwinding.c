@@ -195,6 +195,8 @@ static bool update(struct unwinding *u, struct process *p, u64 since_ns)
 		process_refresh(p);
 	if (!p->mappings.nr)
 		return false;
+	const struct ancestors ancestors = process_ancestors(p);
+	tables_set_ancestors(u->tables, &ancestors);
 	int moved = p->exit_ns ? 0 : moved_texts_find(u->moved, p);
 	int err = (is_late ? tables_set_process_partly : tables_set_process)(u->tables, p->id,
 									     p->uid, &p->mappings);
@@ -223,8 +225,11 @@ static void prepare(struct unwinding *u, struct processes *all, u64 now_ns)
 {
 	vec_each(w, &u->wanted) {
 		struct process *p = processes_find(all, w->id);
-		if (p && !p->exit_ns && now_ns >= w->next_ns && !is_refused(u, p))
-			tables_prepare(u->tables, p->id, p->uid, &p->mappings);
+		if (!p || p->exit_ns || now_ns < w->next_ns || is_refused(u, p))
+			continue;
+		const struct ancestors ancestors = process_ancestors(p);
+		tables_set_ancestors(u->tables, &ancestors);
+		tables_prepare(u->tables, p->id, p->uid, &p->mappings);
 	}
 	vec_each(w, &u->wanted) {
 		const struct process *p = processes_find(all, w->id);

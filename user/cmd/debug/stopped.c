@@ -145,7 +145,7 @@ static void print_native(struct stopped *t, const struct user_frame *f)
 		printf("[missing native frames]");
 	else if (!m)
 		printf("[0x%" PRIx64 "]", addr);
-	else if (!native_name(t->native, t->pid, m, addr, &name))
+	else if (!native_name(t->native, &(struct mapper){ .pid = t->pid }, m, addr, &name))
 		printf("%s", name.symbol);
 	else
 		printf("[%s+0x%" PRIx64 "]", name.module, name.offset);

@@ -350,7 +350,8 @@ static bool may_read(const struct native *n, u64 uid)
 }
 
 /* The module of a file whose headers are known; its symbols may still have to be read. */
-static int find_module(struct native *n, struct file *f, pid_t pid, const struct mapping *m)
+static int find_module(struct native *n, struct file *f, const struct mapper *by,
+		       const struct mapping *m)
 {
 	struct module_key key = key_of(f);
 	struct module *module;
@@ -362,7 +363,7 @@ static int find_module(struct native *n, struct file *f, pid_t pid, const struct
 	}
 	if (!module) {
 		if (f->fd < 0)
-			f->fd = mapped_file_open(pid, m);
+			f->fd = mapped_file_open_by(by, m);
 		if (f->fd < 0)
 			return take_fd(f->fd) ?: -ENOENT;
 		module = xcalloc(1, sizeof(*module));
@@ -370,7 +371,7 @@ static int find_module(struct native *n, struct file *f, pid_t pid, const struct
 		module->last_used = n->now;
 		module->used_turn = n->turn;
 		module->bytes = sizeof(*module);
-		module->work = read_symbols(n, f, pid, m);
+		module->work = read_symbols(n, f, by->pid, m);
 		n->nr_reading++;
 		n->bytes += module->bytes;
 		HASH_ADD(hh, n->modules, key, sizeof(module->key), module);
@@ -450,9 +451,10 @@ static struct file *file_of(struct native *n, int fd, const struct stat *st)
 	return f;
 }
 
-static int open_file(struct native *n, pid_t pid, const struct mapping *m, struct file **out)
+static int open_file(struct native *n, const struct mapper *by, const struct mapping *m,
+		     struct file **out)
 {
-	auto_close int fd = mapped_file_open(pid, m);
+	auto_close int fd = mapped_file_open_by(by, m);
 	struct stat st;
 
 	if (fd < 0)
@@ -467,11 +469,12 @@ static int open_file(struct native *n, pid_t pid, const struct mapping *m, struc
 }
 
 /* Brings the place one step on; -EAGAIN until its module is known and read. */
-static int settle_place(struct native *n, pid_t pid, const struct mapping *m, struct place *p)
+static int settle_place(struct native *n, const struct mapper *by, const struct mapping *m,
+			struct place *p)
 {
 	if (!p->file) {
 		u64 now = time_mono_ns();
-		int err = now < p->retry_ns ? p->err : open_file(n, pid, m, &p->file);
+		int err = now < p->retry_ns ? p->err : open_file(n, by, m, &p->file);
 		if (err && now >= p->retry_ns)
 			p->retry_ns = now + RETRY_NS;
 		if (err)
@@ -484,7 +487,7 @@ static int settle_place(struct native *n, pid_t pid, const struct mapping *m, st
 		p->has_bias = !err;
 	}
 	if (!err && !p->file->module)
-		err = find_module(n, p->file, pid, m);
+		err = find_module(n, p->file, by, m);
 	return err ? err : poll_module(n, p->file->module);
 }
 
@@ -507,13 +510,13 @@ static bool must_settle(const struct place *p, pid_t pid)
 	return !p->file->module || !p->file->module->symbols;
 }
 
-static struct place *place_of(struct native *n, pid_t pid, const struct mapping *m)
+static struct place *place_of(struct native *n, const struct mapper *by, const struct mapping *m)
 {
 	struct place_key key;
 	struct place *p;
 
 	memset(&key, 0, sizeof(key));
-	key.pid = m->origin ? 0 : pid;
+	key.pid = m->origin ? 0 : by->pid;
 	key.origin = m->origin;
 	key.start = m->start;
 	key.end = m->end;
@@ -536,11 +539,11 @@ static struct place *place_of(struct native *n, pid_t pid, const struct mapping 
 		HASH_ADD(hh, n->places, key, sizeof(p->key), p);
 	}
 	p->is_used = true;
-	if (must_settle(p, pid)) {
+	if (must_settle(p, by->pid)) {
 		if (!is_passing(p->err))
 			p->retry_ns = 0;
-		p->pid = pid;
-		p->err = settle_place(n, pid, m, p);
+		p->pid = by->pid;
+		p->err = settle_place(n, by, m, p);
 	}
 	return p;
 }
@@ -584,7 +587,7 @@ static const char *find_symbol(struct native *n, const struct place *p, struct n
 	return symbol;
 }
 
-int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
+int native_name(struct native *n, const struct mapper *by, const struct mapping *m, u64 pc,
 		struct native_name *out)
 {
 	const char *symbol = NULL;
@@ -602,7 +605,7 @@ int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 			symbol = "[uprobes-trampoline]";
 		}
 	} else {
-		p = place_of(n, pid, m);
+		p = place_of(n, by, m);
 		out->is_libjvm = !strcmp(out->module, "libjvm.so");
 		out->is_program = p->has_bias;
 		out->offset = pc - p->bias;

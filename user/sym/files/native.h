@@ -13,6 +13,7 @@
 #include "base/dict.h"
 #include "base/types.h"
 #include "proc/mapping.h"
+#include "proc/target_file.h"
 #include "profile/unnamed.h"
 #include "sandbox/workers.h"
 
@@ -57,16 +58,16 @@ void native_turn(struct native *n);
 void native_each_cache(const struct native *n, cache_use_fn visit, void *ctx);
 
 /*
- * Names `pc` of process `pid`, in its mapping `m`. Always fills in `out`; its strings are valid
+ * Names `pc` of process `by->pid`, in its mapping `m`. Always fills in `out`; its strings are valid
  * until the next call. Returns 0 if there is a symbol. -ENOENT: no function is known there, or the
  * file was not found. -ESTALE: another file has replaced it. -EACCES, -EPERM: no right to read it.
  * -ENOEXEC: not an ELF file. -EBADMSG: a damaged ELF file. -EAGAIN: a worker is reading it; ask
  * again. -ETIMEDOUT: that took too long. -EBUSY, -EMFILE and others: not now; is_passing is set.
- * For a process that has ended it works if its modules were seen before or are still at their
- * paths. Ask for many addresses in the order of their mappings. If the modules in use exceed the
- * budget, any other order reads their tables repeatedly.
+ * For a process that has ended it works if its modules were seen before, or are still at their
+ * paths in an ancestor's root or in ours. Ask for many addresses in the order of their mappings. If
+ * the modules in use exceed the budget, any other order reads their tables repeatedly.
  */
-int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
+int native_name(struct native *n, const struct mapper *by, const struct mapping *m, u64 pc,
 		struct native_name *out);
 
 AUTO_DEFINE(native, struct native *, native_free)
