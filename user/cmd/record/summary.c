@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "capture/losses.h"
@@ -14,10 +15,11 @@
 #include "export/writers/text.h"
 #include "profile/unnamed.h"
 
-#define NR_TOP        10
-#define NR_INCOMPLETE 6   /* processes */
-#define NR_UNNAMED    4   /* files without symbols */
-#define UNNAMED_LEAST 0.1 /* percent of the profile */
+#define NR_TOP          10
+#define NR_INCOMPLETE   6   /* processes */
+#define NR_UNNAMED      4   /* files without symbols */
+#define UNNAMED_LEAST   0.1 /* percent of the profile */
+#define BUILD_ID_PREFIX 10  /* digits that tell a build from all others of a distribution */
 
 /* 1234567 as "1,234,567"; `text` needs 28 bytes. */
 static const char *grouped(u64 number, char *text)
@@ -254,8 +256,11 @@ static void print_attach(const struct sample_counts *counts, u64 nr_samples)
 			 kept == 1 ? "is" : "are");
 }
 
-/* Prints the command that would name these functions. */
-static void print_remedy(const struct recorded *r, const char *path)
+/*
+ * Prints the commands that would name these functions. apt's lists have the build ids of Debian's
+ * -dbgsym packages, if its debug archive is among the sources.
+ */
+static void print_remedy(const struct recorded *r, const char *path, const char *build_ids)
 {
 	if (r->has_servers)
 		return;
@@ -263,6 +268,11 @@ static void print_remedy(const struct recorded *r, const char *path)
 		log_info("           sysflame report %s --debuginfod -o %s", path, path);
 	else
 		log_info("           sysflame record --debuginfod fetches their symbols");
+	if (!*build_ids || file_access("/usr/bin/apt-cache", X_OK))
+		return;
+	log_info("           or, if apt has Debian's debug archive, its packages:");
+	log_info("           apt install $(apt-cache dumpavail | awk -v RS= '");
+	log_info("             /%s/ { print $2 }')", build_ids);
 }
 
 /* The files whose functions have no names, and how much of the profile has such functions. */
@@ -270,6 +280,7 @@ static void print_unnamed(const struct recorded *r, const char *path)
 {
 	const struct profile *p = r->cut->profile;
 	u64 whole = p->types.nr ? profile_total(p, 0) : 0;
+	auto_str struct str build_ids = { 0 };
 	unnamed_files files = { 0 };
 	u32 nr = 0, nr_more = 0;
 
@@ -287,11 +298,14 @@ static void print_unnamed(const struct recorded *r, const char *path)
 		log_info("%s in %.1f %% of the profile: functions of %s",
 			 nr == 1 ? "no symbols" : "          ", share, f->name);
 		log_info("           build id %s", *f->build_id ? f->build_id : "unknown");
+		if (*f->build_id)
+			str_addf(&build_ids, "%s%.*s", build_ids.len ? "|" : "", BUILD_ID_PREFIX,
+				 f->build_id);
 	}
 	if (nr_more)
 		log_info("           and of %u more file%s", nr_more, plural(nr_more));
 	if (nr)
-		print_remedy(r, path);
+		print_remedy(r, path, build_ids.len ? build_ids.at : "");
 	unnamed_files_fini(&files);
 }
 
