@@ -8,10 +8,12 @@
 #include "base/auto.h"
 #include "export/format/sflm.h"
 #include "export/format/varint.h"
+#include "export/merge.h"
 #include "export/read.h"
 #include "fleet/controller/combine.h"
 #include "fleet/controller/merge.h"
 #include "fleet/controller/prune.h"
+#include "profile/tree.h"
 
 struct merged {
 	struct spool spool;
@@ -324,6 +326,75 @@ static void a_method_with_many_callers_keeps_its_self(void **state)
 	str_fini(&partial);
 }
 
+/* Self and total of each of 40 methods, m0 to m39. */
+struct sums {
+	u64 self[40], total[40];
+};
+
+static struct sums sums_of(const struct profile *p, u32 type)
+{
+	struct sums sums = { 0 };
+	auto_tree struct tree t = { 0 };
+	auto_hot_methods struct hot_methods hot;
+
+	tree_make(p, type, &t);
+	hot_methods_make(p, &t, &hot);
+	vec_each(m, &hot.all) {
+		u32 nr;
+		if (sscanf(frames_get(p->frames, m->frame)->name, "m%u", &nr) != 1)
+			continue;
+		sums.self[nr] = m->self;
+		sums.total[nr] = m->total;
+	}
+	return sums;
+}
+
+/* Random stacks of 40 methods, with recursion, in two services and two value types. */
+static void add_random_stacks(struct profile *p, u64 *seed, u32 nr)
+{
+	for (u32 i = 0; i < nr; i++) {
+		const struct labels labels = { .service = i % 3 ? "shop" : "cart" };
+		node_id n = 0;
+		for (u32 depth = 0; depth < 12; depth++) {
+			char name[8];
+			*seed = *seed * 6364136223846793005ull + 1442695040888963407ull;
+			snprintf(name, sizeof(name), "m%u", (u32)(*seed >> 40) % (4 + 3 * depth));
+			n = profile_child(p, n, frames_intern(p->frames, FRAME_NATIVE, name, ""));
+		}
+		profile_add(p, n, profile_intern_labels(p, &labels), i % 2, 1 + i % 7);
+	}
+}
+
+/* However often a profile is cut, merged and written. */
+static void cut_profiles_keep_self_and_total_of_methods(void **state)
+{
+	auto_profile struct profile *whole = profile_new(), *cut = profile_new();
+	u64 seed = 7;
+
+	profile_add_type(whole, "cpu", "samples");
+	profile_add_type(whole, "alloc", "bytes");
+	for (u32 round = 0; round < 4; round++) {
+		auto_profile struct profile *more = profile_new(), *read = profile_new();
+		auto_str struct str bytes = { 0 }, why = { 0 };
+		profile_add_type(more, "cpu", "samples");
+		profile_add_type(more, "alloc", "bytes");
+		add_random_stacks(more, &seed, 5000);
+		merge_stacks(whole, more, NULL, NULL, NULL);
+		merge_stacks(cut, more, NULL, NULL, NULL);
+		assert_true(prune_stacks(cut, 300) > 0);
+		assert_int_equal(sflm_write(cut, &bytes), 0);
+		auto_fclose FILE *f = fmemopen(bytes.at, bytes.len, "r");
+		assert_int_equal(profile_read(f, read, &why), 0);
+		for (u32 type = 0; type < 2; type++) {
+			const struct sums sums = sums_of(whole, type), kept = sums_of(cut, type),
+					  again = sums_of(read, type);
+			assert_memory_equal(&kept, &sums, sizeof(sums));
+			assert_memory_equal(&again, &sums, sizeof(sums));
+		}
+	}
+	assert_true(cut->nodes.nr < whole->nodes.nr / 4);
+}
+
 /* Leaves that differ too: in the end only the totals stay. */
 static void a_cut_profile_is_bounded(void **state)
 {
@@ -578,6 +649,7 @@ int main(void)
 		cmocka_unit_test(a_result_without_wanted_samples_is_left_out),
 		cmocka_unit_test(a_hundred_thousand_lambdas_become_one_frame),
 		cmocka_unit_test(stacks_that_no_two_nodes_share_are_cut),
+		cmocka_unit_test(cut_profiles_keep_self_and_total_of_methods),
 		cmocka_unit_test(a_method_with_many_callers_keeps_its_self),
 		cmocka_unit_test(a_cut_profile_is_bounded),
 		cmocka_unit_test(a_sum_beyond_the_limit_leaves_out_single_nodes_over_many_merges),

@@ -131,6 +131,10 @@ static void copy_stacks(const struct copying *c)
 	}
 	naming_copy_nodes(c->names ?: raw, p, c->out, nodes);
 	copy_weights(c, types, nodes);
+	vec_each(h, &p->hidden) {
+		const struct frame f = { .name = h->name, .module = h->module, .kind = h->kind };
+		profile_hide(c->out, &f, types[h->type], h->value);
+	}
 	naming_free(raw);
 	free(nodes);
 	free(types);

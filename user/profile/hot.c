@@ -179,15 +179,44 @@ static int by_self(const void *a, const void *b, void *frames)
 	return by_name(&x->frame, &y->frame, frames);
 }
 
+/* A method may have no stack any more, but only a hidden total: then its frame is added here. */
+static frame_id *hidden_frames(const struct profile *p, u32 type)
+{
+	frame_id *ids = xcalloc(p->hidden.nr + 1, sizeof(ids[0]));
+
+	for (size_t i = 0; i < p->hidden.nr; i++) {
+		const struct hidden_total *h = &p->hidden.at[i];
+		if (h->type == type)
+			ids[i] = frames_intern(p->frames, h->kind, h->name, h->module);
+	}
+	return ids;
+}
+
+static void add_hidden(const struct profile *p, u32 type, const frame_id *ids, const u32 *name_of,
+		       struct sum *sums)
+{
+	for (size_t i = 0; i < p->hidden.nr; i++) {
+		const struct hidden_total *h = &p->hidden.at[i];
+		struct sum *sum = &sums[name_of[ids[i]]];
+		if (h->type != type)
+			continue;
+		if (!sum->method.total)
+			sum->method.frame = sum->method.leaf = ids[i];
+		sum->method.total += h->value;
+	}
+}
+
 static void make(const struct profile *p, const struct tree *t, bool is_wait,
 		 struct hot_methods *out)
 {
+	frame_id *hidden = hidden_frames(p, t->type);
 	u32 nr_names;
 	u32 *name_of = number_names(p->frames, &nr_names);
 	struct sum *sums = xcalloc(nr_names + 1, sizeof(sums[0]));
 
 	*out = (struct hot_methods){ 0 };
 	walk(t, name_of, sums);
+	add_hidden(p, t->type, hidden, name_of, sums);
 	if (is_wait)
 		move_to_owners(p, t, name_of, sums, nr_names);
 	for (u32 i = 0; i < nr_names; i++)
@@ -197,6 +226,7 @@ static void make(const struct profile *p, const struct tree *t, bool is_wait,
 		qsort_r(out->all.at, out->all.nr, sizeof(out->all.at[0]), by_self, p->frames);
 	free(sums);
 	free(name_of);
+	free(hidden);
 }
 
 void hot_methods_make(const struct profile *p, const struct tree *t, struct hot_methods *out)

@@ -155,6 +155,7 @@ void profile_free(struct profile *p)
 	vec_fini(&p->labels);
 	vec_fini(&p->weights);
 	vec_fini(&p->notes);
+	profile_forget_hidden(p);
 	if (!p->shares_frames)
 		frames_free(p->frames);
 	vec_fini(&p->index->links);
@@ -458,6 +459,7 @@ void profile_empty(struct profile *p)
 	}
 	p->notes.nr = 0;
 	p->covered_ns = 0;
+	profile_forget_hidden(p);
 }
 
 void profile_own_frames(struct profile *p)
@@ -504,6 +506,7 @@ void profile_keep_labels(struct profile *p, labels_keep_fn keeps, const void *ct
 {
 	typeof(p->weights) old = p->weights;
 
+	profile_forget_hidden(p);
 	p->weights = (typeof(p->weights)){ 0 };
 	forget_weights(p);
 	vec_each(w, &old)
@@ -551,8 +554,26 @@ void profile_forget_programs(struct profile *p)
 		profile_change_weights(p, use_other_labels, to);
 }
 
+/* Gives the hidden totals other types; UINT32_MAX drops them. */
+static void retype_hidden(struct profile *p, const u32 *to)
+{
+	typeof(p->hidden) old = p->hidden;
+
+	memset(&p->hidden, 0, sizeof(p->hidden));
+	dict_fini(&p->hidden_of);
+	vec_each(h, &old) {
+		const struct frame f = { .name = h->name, .module = h->module, .kind = h->kind };
+		if (to[h->type] != UINT32_MAX)
+			profile_hide(p, &f, to[h->type], h->value);
+		free(h->name);
+		free(h->module);
+	}
+	vec_fini(&old);
+}
+
 void profile_drop_type(struct profile *p, u32 index)
 {
+	auto_free u32 *to = xcalloc(p->types.nr, sizeof(to[0]));
 	typeof(p->weights) old = p->weights;
 	struct value_type *t = &p->types.at[index];
 
@@ -562,6 +583,9 @@ void profile_drop_type(struct profile *p, u32 index)
 		if (w->type != index)
 			profile_add(p, w->node, w->labels, w->type - (w->type > index), w->value);
 	vec_fini(&old);
+	for (u32 type = 0; type < p->types.nr; type++)
+		to[type] = type == index ? UINT32_MAX : type - (type > index);
+	retype_hidden(p, to);
 	free(t->name);
 	free(t->unit);
 	memmove(t, t + 1, (--p->types.nr - index) * sizeof(*t));
@@ -578,6 +602,8 @@ void profile_swap_stacks(struct profile *a, struct profile *b)
 	memcpy(&a->nodes, &b->nodes, sizeof(a->nodes));
 	memcpy(&a->labels, &b->labels, sizeof(a->labels));
 	memcpy(&a->weights, &b->weights, sizeof(a->weights));
+	memcpy(&a->hidden, &b->hidden, sizeof(a->hidden));
+	a->hidden_of = b->hidden_of;
 	b->frames = old.frames;
 	b->shares_frames = old.shares_frames;
 	b->index = old.index;
@@ -585,6 +611,38 @@ void profile_swap_stacks(struct profile *a, struct profile *b)
 	memcpy(&b->nodes, &old.nodes, sizeof(b->nodes));
 	memcpy(&b->labels, &old.labels, sizeof(b->labels));
 	memcpy(&b->weights, &old.weights, sizeof(b->weights));
+	memcpy(&b->hidden, &old.hidden, sizeof(b->hidden));
+	b->hidden_of = old.hidden_of;
+}
+
+void profile_hide(struct profile *p, const struct frame *f, u32 type, u64 value)
+{
+	u64 key = hash_u64(hash_keyed(f->name, strlen(f->name)) ^ type), *at;
+
+	for (; *(at = dict_add(&p->hidden_of, key)); key++) {
+		struct hidden_total *old = &p->hidden.at[*at - 1];
+		if (old->type == type && !strcmp(old->name, f->name)) {
+			if (__builtin_add_overflow(old->value, value, &old->value))
+				old->value = UINT64_MAX;
+			return;
+		}
+	}
+	vec_push(&p->hidden, (struct hidden_total){ .name = xstrdup(f->name),
+						    .module = xstrdup(f->module),
+						    .kind = f->kind,
+						    .type = type,
+						    .value = value });
+	*at = p->hidden.nr;
+}
+
+void profile_forget_hidden(struct profile *p)
+{
+	vec_each(h, &p->hidden) {
+		free(h->name);
+		free(h->module);
+	}
+	vec_fini(&p->hidden);
+	dict_fini(&p->hidden_of);
 }
 
 void profile_note(struct profile *p, const char *key, const char *text, u64 value)
@@ -647,6 +705,10 @@ void profile_move_type_first(struct profile *p, u32 index)
 	struct value_type first = p->types.at[index];
 	struct finder *f = &p->index->weights;
 
+	auto_free u32 *to = xcalloc(p->types.nr, sizeof(to[0]));
+	for (u32 type = 0; type < p->types.nr; type++)
+		to[type] = type == index ? 0 : type + (type < index);
+	retype_hidden(p, to);
 	memmove(&p->types.at[1], &p->types.at[0], index * sizeof(first));
 	p->types.at[0] = first;
 	vec_each(w, &p->weights)

@@ -2,6 +2,7 @@
 /* The profile: a tree of stacks with values, labels and notes. Exporters only read it. */
 #pragma once
 
+#include "base/dict.h"
 #include "base/str.h"
 #include "base/types.h"
 #include "base/vec.h"
@@ -49,6 +50,14 @@ struct note {
 	u64 value;
 };
 
+/* Part of a method's total that no stack shows, since stacks that had the method were shortened. */
+struct hidden_total {
+	char *name, *module;
+	enum frame_kind kind;
+	u32 type; /* index into the value types */
+	u64 value;
+};
+
 struct profile {
 	struct frames *frames;
 	bool shares_frames; /* see profile_new_sharing */
@@ -57,6 +66,8 @@ struct profile {
 	VEC(struct labels) labels;  /* texts owned by the profile, never NULL */
 	VEC(struct weight) weights; /* at most one per (node, labels, type) */
 	VEC(struct note) notes;
+	VEC(struct hidden_total) hidden; /* see profile_hide */
+	struct dict hidden_of; /* hash of name and type -> index + 1; equal ones probe on */
 	u64 start_wall_ns, duration_ns; /* start and length of the recording; 0 if unknown */
 	/* of a profile from slices: the time that the slices cover; 0 if unknown */
 	u64 covered_ns;
@@ -154,8 +165,15 @@ void profile_change_weights(struct profile *p, weight_fn change, void *ctx);
 void profile_seal_weights(struct profile *p);
 void profile_open_weights(struct profile *p);
 
-/* Exchanges the stacks of two profiles: frames, types, nodes, labels and weights. */
+/* Exchanges the stacks of two profiles: frames, types, nodes, labels, weights and hidden totals. */
 void profile_swap_stacks(struct profile *a, struct profile *b);
+
+/*
+ * Adds to the total of a method what its stacks do not show any more. Equal names are one method,
+ * as in lists of methods. Whoever leaves out or changes stacks calls profile_forget_hidden.
+ */
+void profile_hide(struct profile *p, const struct frame *f, u32 type, u64 value);
+void profile_forget_hidden(struct profile *p);
 
 /* Prefix of the keys of notes that the page shows on a line of their own. */
 #define NOTE_INCOMPLETE "incomplete-"

@@ -96,6 +96,8 @@ u64 profile_filter_stacks(struct profile *p, const struct stack_filter *f)
 	}
 	u64 dropped = count_dropped(p, at);
 	profile_move(p, &nodes, at);
+	if (f->nr_include || f->nr_exclude)
+		profile_forget_hidden(p);
 	free(of_frame);
 	free(of_node);
 	free(at);

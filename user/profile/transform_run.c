@@ -709,8 +709,10 @@ int transforms_apply(const struct transforms *list, struct profile *p, u64 most_
 			break;
 		}
 	}
-	if (!err)
+	if (!err) {
 		profile_move(p, &r.now, r.where);
+		profile_forget_hidden(p);
+	}
 	run_fini(&r);
 	return err;
 }

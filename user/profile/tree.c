@@ -183,11 +183,13 @@ static void make(struct making *m, u32 type)
 void tree_make(const struct profile *p, u32 type, struct tree *out)
 {
 	make(&(struct making){ .p = p, .tree = out }, type);
+	out->type = type;
 }
 
 void tree_make_diff(const struct profile *p, double scale, struct tree *out)
 {
 	make(&(struct making){ .p = p, .scale = scale, .tree = out }, 0);
+	out->type = TREE_OF_BOTH;
 }
 
 void tree_fini(struct tree *t)

@@ -15,8 +15,11 @@ struct tree_node {
 	u64 self_before, before; /* self and total of a comparison's other side, else 0 */
 };
 
+#define TREE_OF_BOTH UINT32_MAX
+
 struct tree {
 	VEC(struct tree_node) nodes; /* [0] is the root */
+	u32 type;                    /* its value type; TREE_OF_BOTH for a comparison */
 };
 
 /*

@@ -690,6 +690,20 @@ static int read_tree(struct decoder *d)
 	return is_bad ? damaged(d, "its tree and its weights differ in length") : 0;
 }
 
+static int read_hidden(struct decoder *d)
+{
+	struct cursor *c = &d->sections[SECTION_HIDDEN];
+
+	while (c->at < c->end) {
+		u64 rank = varint_read(c), type = varint_read(c), value = varint_read(c);
+		if (c->is_bad || rank >= d->frames.nr || type >= d->types.nr)
+			return damaged(d, "its hidden totals do not fit");
+		const struct frame f = *frames_get(d->p->frames, d->frames.at[rank]);
+		profile_hide(d->p, &f, d->types.at[type], value);
+	}
+	return 0;
+}
+
 static void decoder_fini(struct decoder *d)
 {
 	for (size_t i = 0; d->callees && i <= d->frames.nr; i++)
@@ -716,7 +730,7 @@ int body_decode(const u8 *body, size_t len, struct profile *p, struct str *why)
 
 	if (!err) {
 		d.callees = xcalloc(d.frames.nr + 1, sizeof(d.callees[0]));
-		err = read_tree(&d);
+		err = read_tree(&d) ?: read_hidden(&d);
 	}
 	decoder_fini(&d);
 	return err;

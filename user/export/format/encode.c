@@ -24,6 +24,7 @@ struct listed_frame {
 	u32 rank;
 	u64 nr_nodes;   /* nodes of the output that use it; counted by the caller */
 	bool is_used;   /* set by the caller before framelist_sort_names */
+	bool is_hidden; /* the same: written even if no node uses it */
 	bool has_tiers; /* the method occurs in several tiers */
 };
 
@@ -152,7 +153,7 @@ static frame_id *ranked(const struct framelist *l, u32 *nr)
 
 	*nr = 0;
 	for (u32 i = 0; i < l->nr; i++)
-		if (l->all[i].nr_nodes)
+		if (l->all[i].nr_nodes || l->all[i].is_hidden)
 			order[(*nr)++] = i;
 	qsort_r(order, *nr, sizeof(order[0]), by_use, (void *)l);
 	return order;
@@ -283,6 +284,7 @@ struct encoder {
 	struct dict
 		more_callees; /* (context << 32 | frame) -> its place, from NEAR_CALLEES + 1 on */
 	VEC(frame_id) first;
+	frame_id *hidden; /* frames of p->hidden */
 	u32 nr_nodes, last_depth, last_tiered;
 	struct str pop, callee, tiers, labelsets, nodelabels, labelweights;
 	struct str *self; /* by type */
@@ -376,8 +378,21 @@ static void group_weights(struct encoder *e)
 		e->weights.at[--start[p->weights.at[i - 1].node]] = (u32)i - 1;
 }
 
+/* In profile.hidden's order. */
+static frame_id *hidden_frames(const struct profile *p)
+{
+	frame_id *ids = xcalloc(p->hidden.nr + 1, sizeof(ids[0]));
+
+	for (size_t i = 0; i < p->hidden.nr; i++)
+		ids[i] = frames_intern(p->frames, p->hidden.at[i].kind, p->hidden.at[i].name,
+				       p->hidden.at[i].module);
+	return ids;
+}
+
 static void find_frames(struct encoder *e)
 {
+	for (size_t i = 0; i < e->p->hidden.nr; i++)
+		e->frames.all[e->hidden[i]].is_used = e->frames.all[e->hidden[i]].is_hidden = true;
 	for (size_t i = 1; i < e->p->nodes.nr; i++)
 		if (e->is_used[i])
 			e->frames.all[frame_of(e, (node_id)i)].is_used = true;
@@ -660,16 +675,46 @@ static void join(const struct piece *pieces, size_t nr, struct str *out)
 		str_add_bytes(out, pieces[i].bytes->at, pieces[i].bytes->len);
 }
 
+static int by_rank_and_type(const void *a, const void *b, void *encoder)
+{
+	const struct encoder *e = encoder;
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+	u32 rank_x = e->frames.all[e->hidden[x]].rank, rank_y = e->frames.all[e->hidden[y]].rank;
+
+	if (rank_x != rank_y)
+		return rank_x < rank_y ? -1 : 1;
+	u32 type_x = e->p->hidden.at[x].type, type_y = e->p->hidden.at[y].type;
+	return (type_x > type_y) - (type_x < type_y);
+}
+
+static void write_hidden(const struct encoder *e, struct str *out)
+{
+	u32 nr = (u32)e->p->hidden.nr;
+	u32 *order = xcalloc((size_t)nr + 1, sizeof(order[0]));
+
+	for (u32 i = 0; i < nr; i++)
+		order[i] = i;
+	qsort_r(order, nr, sizeof(order[0]), by_rank_and_type, (void *)e);
+	for (u32 i = 0; i < nr; i++) {
+		const struct hidden_total *h = &e->p->hidden.at[order[i]];
+		varint_add(out, e->frames.all[e->hidden[order[i]]].rank);
+		varint_add(out, h->type);
+		varint_add(out, h->value > VARINT_MAX ? VARINT_MAX : h->value);
+	}
+	free(order);
+}
+
 static void write_body(struct encoder *e, const char *tool, struct str *out)
 {
 	auto_str struct str meta = { 0 }, names = { 0 }, frames = { 0 }, first = { 0 },
-			    modules = { 0 }, lines = { 0 };
+			    modules = { 0 }, lines = { 0 }, hidden = { 0 };
 	VEC(struct piece) pieces = { 0 };
 
 	framelist_rank(&e->frames);
 	framelist_write(&e->frames, &names, &frames, &modules, &lines);
 	vec_each(frame, &e->first)
 		varint_add(&first, e->frames.all[*frame].rank);
+	write_hidden(e, &hidden);
 	meta_encode(e->p, tool, &e->sets, &meta);
 
 	vec_push(&pieces, (struct piece){ SECTION_META, &meta });
@@ -686,6 +731,7 @@ static void write_body(struct encoder *e, const char *tool, struct str *out)
 	vec_push(&pieces, (struct piece){ SECTION_LABELWEIGHTS, &e->labelweights });
 	vec_push(&pieces, (struct piece){ SECTION_MODULES, &modules });
 	vec_push(&pieces, (struct piece){ SECTION_LINES, &lines });
+	vec_push(&pieces, (struct piece){ SECTION_HIDDEN, &hidden });
 	join(pieces.at, pieces.nr, out);
 	vec_fini(&pieces);
 }
@@ -714,6 +760,7 @@ static void encoder_fini(struct encoder *e)
 	vec_fini(&e->current);
 	vec_fini(&e->labelled);
 	vec_fini(&e->first);
+	free(e->hidden);
 	dict_fini(&e->more_callees);
 	labelsets_free(&e->sets);
 	framelist_fini(&e->frames);
@@ -726,6 +773,7 @@ int body_encode(const struct profile *p, const char *tool, struct str *out, u32 
 		return err;
 
 	struct encoder e = { .p = p };
+	e.hidden = hidden_frames(p);
 	e.self = xcalloc(p->types.nr + 1, sizeof(e.self[0]));
 	e.callees = xcalloc((size_t)frames_nr(p->frames) + 1, sizeof(e.callees[0]));
 	add_totals(&e);

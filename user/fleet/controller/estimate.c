@@ -309,6 +309,24 @@ static u64 scale(u64 value, double factor, double *carry)
 	return rounded;
 }
 
+static void scale_hidden(struct profile *p, const struct scaled *all, double factor)
+{
+	size_t nr = p->hidden.nr;
+
+	for (size_t i = 0; i < nr; i++) {
+		struct hidden_total *h = &p->hidden.at[i];
+		const struct scaled *s = &all[h->type];
+		const struct frame f = { .name = h->name, .module = h->module, .kind = h->kind };
+		u64 raw = h->value;
+		double carry = 0;
+		if (s->is_raw)
+			continue;
+		h->value = scale(raw, factor, &carry);
+		if (!s->has_raw)
+			profile_hide(p, &f, s->raw, raw);
+	}
+}
+
 void profile_scale(struct profile *p, double factor, double carry[SCALE_TYPES])
 {
 	u32 nr = (u32)p->types.nr;
@@ -327,6 +345,7 @@ void profile_scale(struct profile *p, double factor, double carry[SCALE_TYPES])
 		if (!s->has_raw)
 			profile_add(p, w.node, w.labels, s->raw, w.value);
 	}
+	scale_hidden(p, all, factor);
 	for (u32 t = 0; t < nr && t < SCALE_TYPES; t++)
 		carry[t] = all[t].carry;
 	free(all);

@@ -324,6 +324,7 @@ static int add_result(struct merging *m, const struct spooled *e, struct merge_t
 
 	if (err)
 		return err;
+	profile_forget_hidden(file); /* only partial results have them */
 	if (has_filter(m))
 		profile_select(file, is_wanted, m->params.order.wanted);
 	if (!file->weights.nr)
@@ -457,7 +458,7 @@ static void note_cut(struct merging *m)
 	if (most)
 		profile_note(m->p, CUT_NOTE,
 			     "is the largest value that a stack can have of which " PRUNE_FRAME
-			     " stands for the middle; self values of methods are exact",
+			     " stands for the middle; self values and totals of methods are exact",
 			     most);
 }
 

@@ -155,6 +155,16 @@ const char *frames_text_get(const struct frames *all, text_id id)
 	return all->pool.at[id].at;
 }
 
+text_id frames_name(const struct frames *all, frame_id id)
+{
+	return all->texts.at[id].name;
+}
+
+u32 frames_nr_texts(const struct frames *all)
+{
+	return (u32)all->pool.nr;
+}
+
 #define MODULES_MAX (1u << 27) /* what a key has room for */
 
 /* Different frames have different keys: MODULES_MAX texts would take more than 6 GB. */

@@ -70,6 +70,10 @@ text_id frames_text(struct frames *all, const char *text);
  */
 text_id frames_text_after(struct frames *all, text_id before, const char *text);
 
+/* Frames of one table have equal names if these are equal. All are below frames_nr_texts. */
+text_id frames_name(const struct frames *all, frame_id id);
+u32 frames_nr_texts(const struct frames *all);
+
 const char *frames_text_get(const struct frames *all, text_id id);
 frame_id frames_intern_texts(struct frames *all, enum frame_kind kind, text_id name,
 			     text_id module);

@@ -27,7 +27,7 @@ function profileOf(stacks) {
 	for (let i = nodes.nr - 1; i > 0; i--)
 		nodes.end[nodes.parent[i]] = Math.max(nodes.end[nodes.parent[i]], nodes.end[i]);
 	const selfs = moved.map((self) => inOrder(self, order));
-	return { ...profile, names: stacks.frames.names, frames: stacks.frames.result(), nodes, selfs, tiers: new Map(),
+	return { ...profile, names: stacks.frames.names, frames: stacks.frames.result(), nodes, selfs, tiers: new Map(), hidden: selfs.map(() => []),
 		labels: HAS_LABELS && profile.labels && moveLabels(profile.labels, where, place) };
 }
 

@@ -3,7 +3,7 @@ class DataError extends Error {}
 
 const HEADER_BYTES = 36;
 const SECTION = { META: 1, NAMES: 2, FRAMES: 3, POP: 4, CALLEE: 5, FIRST: 6, SELF: 7, TIERS: 8,
-	LABELSETS: 9, NODELABELS: 10, LABELWEIGHTS: 11, MODULES: 13, LINES: 14 };
+	LABELSETS: 9, NODELABELS: 10, LABELWEIGHTS: 11, MODULES: 13, LINES: 14, HIDDEN: 15 };
 const NAMES_BYTES = 2 ** 28;
 
 const CRC_TABLE = new Uint32Array(256).map((_, i) => {
@@ -409,7 +409,20 @@ async function decode(text) {
 	frames.sources = HAS_LINES && readLines(sections.one(SECTION.LINES), frames.nr, names);
 	const nodes = readNodes(container.nodes, selfs[0], frames.nr, sections);
 	return { meta, names, frames, nodes, selfs, tiers: HAS_JVM ? readTiers(sections.one(SECTION.TIERS)) : new Map(),
+		hidden: readHidden(sections.one(SECTION.HIDDEN), frames, selfs.length),
 		labels: HAS_LABELS ? readLabels(sections, selfs, meta.dims) : null };
+}
+
+// By type: what totals of methods have beyond the nodes, since stacks were shortened.
+function readHidden(r, frames, nrTypes) {
+	const ofType = Array.from({ length: nrTypes }, () => []);
+	while (r.at < r.end) {
+		const rank = r.varint(), type = r.varint(), value = r.varint();
+		if (!(rank < frames.nr && type < nrTypes && value >= 0))
+			throw new DataError('damaged totals of methods');
+		ofType[type].push({ method: frames.method[rank], value });
+	}
+	return ofType;
 }
 
 function readMeta(r) {

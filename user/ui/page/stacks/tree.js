@@ -188,6 +188,9 @@ class Tree {
 			m.kinds[kind[f]] += ofFrame[f];
 			m.isUsed[kind[f]] |= isUsed[f];
 		}
+		if (self === this.profile.selfs[this.choice.type]) // all stacks as they were recorded
+			for (const hidden of this.profile.hidden[this.choice.type])
+				totals[hidden.method] += hidden.value;
 		return this.methods = m;
 	}
 
