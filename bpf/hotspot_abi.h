@@ -54,11 +54,19 @@ struct hotspot_code {
  */
 struct hotspot_chunk {
 	__u64 narrow_base; /* of references of 4 bytes */
+	__u64 class;       /* what the headers of StackChunks have in [class_at] >> class_shift */
+	__u64 bad_colors;  /* address of ZGC's mask of stale references; 0: they have no colors */
 	__u16 tail;        /* Continuation.tail: a reference */
 	__u16 parent, size, sp;
 	__u16 end;       /* StackChunk.bottom; HOTSPOT_NO_FIELD: the end is size - arguments */
 	__u16 arguments; /* StackChunk.argsize (JDK 21) */
 	__u16 stack;     /* the first word */
+	/* Injected: the return address into the first frame, and a number of words. */
+	__u16 pc, max_thawing;
+	__u16 class_at;
+	__u8 class_bytes, class_shift;
+	__u8 is_forwarded; /* Shenandoah: the header of an old copy has the address of the new one
+			    */
 	__u8 narrow_shift;
 	__u8 reference_bytes; /* 4 or 8; 0: chunks cannot be walked */
 };

@@ -22,21 +22,84 @@
 #define CHUNKS_MAX         4  /* in a row, those that are empty included */
 #define ENTRY_CONTINUATION 16 /* ContinuationEntry::_cont (JDK 21 to 28) */
 #define LINK_BYTES         16 /* saved fp and return address, below a frame */
+#define PREPARE_BYTES      32 /* most that the thaw stubs have on the stack before they make room */
+#define THAW_WORDS         4  /* thaw_size() of runtime/continuationFreezeThaw.cpp (JDK 21 to 28) */
+#define RESULT_BYTES       32 /* of a method that returned to the barrier, aligned */
+#define TAKEN_WORDS_MAX    500 /* of a chunk that thaw takes as a whole */
+#define UNREADABLE         1   /* no object has this address */
+#define COLOR_BITS         16
+#define MARK_FORWARDED     3ULL
 #define CHUNK_SLOTS        8
 #define CHUNK_LOCALS       (-7)
 #define CHUNK_WORDS_MAX    (1 << 24)
 
-/* The object that the reference at `addr` points to; 0: null, or unreadable. */
-static __always_inline u64 read_reference(const struct hotspot_layout *jvm, u64 addr)
+/*
+ * The address in a reference of generational ZGC. A reference that is stale in the current phase
+ * may point to a page that has other objects by now. The JVM corrects it before it uses it.
+ */
+static __always_inline u64 read_color(const struct hotspot_layout *jvm, u64 value)
+{
+	u64 bad = 0;
+
+	if (value < 1 << COLOR_BITS) /* null may have a stale color, too */
+		return 0;
+	if (walk_read(&bad, sizeof(bad), jvm->chunk.bad_colors) || value & bad)
+		return UNREADABLE;
+	return value & 1 << 12   ? value >> 13
+	       : value & 1 << 13 ? value >> 14
+	       : value & 1 << 14 ? value >> 15
+				 : value >> COLOR_BITS;
+}
+
+/*
+ * Sets w->object to the object at `addr`, or to its new copy: Shenandoah leaves an old one behind
+ * until all references are corrected.
+ */
+int walk_find_object(struct walk *w, u64 addr)
+{
+	u64 mark = 0;
+
+	if (!w)
+		return 0;
+	w->object = addr;
+	const struct hotspot_layout *jvm = walk_jvm(w);
+	if (!jvm || !jvm->chunk.is_forwarded || !addr)
+		return 0;
+	if (walk_read(&mark, sizeof(mark), addr))
+		w->object = UNREADABLE;
+	else if ((mark & MARK_FORWARDED) == MARK_FORWARDED)
+		w->object = mark & ~MARK_FORWARDED;
+	return 0;
+}
+
+/* Sets w->object to the object that the reference at `addr` points to; 0: null; UNREADABLE. */
+int walk_follow(struct walk *w, u64 addr)
 {
 	u64 value = 0;
-	u32 narrow = 0;
 
-	if (jvm->chunk.reference_bytes == 8)
-		return walk_read(&value, sizeof(value), addr) ? 0 : value;
-	if (walk_read(&narrow, sizeof(narrow), addr) || !narrow)
+	if (!w)
 		return 0;
-	return jvm->chunk.narrow_base + ((u64)narrow << (jvm->chunk.narrow_shift & 7));
+	const struct hotspot_layout *jvm = walk_jvm(w);
+	w->object = UNREADABLE;
+	if (!jvm || walk_read(&value, jvm->chunk.reference_bytes == 8 ? 8 : 4, addr))
+		return 0;
+	if (jvm->chunk.bad_colors) {
+		w->object = read_color(jvm, value);
+		return 0;
+	}
+	if (value && jvm->chunk.reference_bytes != 8)
+		value = jvm->chunk.narrow_base + (value << (jvm->chunk.narrow_shift & 7));
+	return walk_find_object(w, value);
+}
+
+static __always_inline bool is_chunk(const struct hotspot_layout *jvm, u64 object)
+{
+	u64 class = 0;
+
+	if (object & 7 ||
+	    walk_read(&class, jvm->chunk.class_bytes == 4 ? 4 : 8, object + jvm->chunk.class_at))
+		return false;
+	return class >> (jvm->chunk.class_shift & 63) == jvm->chunk.class;
 }
 
 /* A number of words in a chunk. */
@@ -48,10 +111,10 @@ static __always_inline u32 read_words(u64 chunk, u16 at)
 }
 
 /*
- * Moves the walk to the first frame of the next chunk that has one, from `chunk` on. Returns 1; 0
+ * Moves the walk to the first frame of the next chunk that has one, from w->object on. Returns 1; 0
  * if all chunks are empty, or a negative number if a chunk cannot be read.
  */
-int walk_next_chunk(struct walk *w, u64 chunk)
+int walk_next_chunk(struct walk *w)
 {
 	if (!w)
 		return -1;
@@ -59,8 +122,11 @@ int walk_next_chunk(struct walk *w, u64 chunk)
 	if (!jvm)
 		return -1;
 
-	for (u32 i = 0; i < CHUNKS_MAX && chunk; i++) {
+	for (u32 i = 0; i < CHUNKS_MAX && w->object; i++) {
 		const struct hotspot_chunk *c = &jvm->chunk;
+		u64 chunk = w->object;
+		if (!is_chunk(jvm, chunk))
+			return -1;
 		u32 sp = read_words(chunk, c->sp);
 		u32 end = c->end != HOTSPOT_NO_FIELD
 				  ? read_words(chunk, c->end)
@@ -78,9 +144,9 @@ int walk_next_chunk(struct walk *w, u64 chunk)
 				return -1;
 			return 1;
 		}
-		chunk = read_reference(jvm, chunk + c->parent);
+		walk_follow(w, chunk + c->parent);
 	}
-	return chunk ? -1 : 0;
+	return w->object ? -1 : 0;
 }
 
 /* Back to the stack. */
@@ -105,17 +171,84 @@ static __always_inline int lose_chunks(struct walk *w, const struct hotspot_layo
 }
 
 /*
- * Moves a walk that has crossed the return barrier into the chunks of the continuation of w->entry.
- * Returns 1, or 0 with pc, sp and fp as before: the walk then goes on at the entry. It does so if
- * no chunk has a frame, or if the chunk may hold frames that the walk already found on the stack:
+ * Whether thaw has not yet taken frames from the chunk that it is called for. The stubs first call
+ * prepare_thaw, then make room on the stack for what the chunk holds at most (thaw_size of
+ * runtime/continuationFreezeThaw.cpp), and call thaw:
+ *
+ *	entry       entry of the continuation
+ *	            room for the frames of the chunk
+ *	            a result, if a method has returned to the barrier
+ *	thaw_sp     sp of the stub
+ *
+ * When thaw takes frames, it first lowers that number in the chunk.
+ */
+static __always_inline bool is_before_thaw(struct walk *w, const struct hotspot_layout *jvm)
+{
+	u64 entry = w->entry, pc = 0;
+	u32 words = 0;
+
+	if (entry - w->thaw_sp <= PREPARE_BYTES)
+		return true;
+	if (jvm->chunk.max_thawing == HOTSPOT_NO_FIELD || jvm->chunk.pc == HOTSPOT_NO_FIELD ||
+	    walk_read(&words, sizeof(words), w->chunk + jvm->chunk.max_thawing) ||
+	    walk_read(&pc, sizeof(pc), w->chunk + jvm->chunk.pc) || pc != w->regs.pc)
+		return false;
+	u64 room = (entry - 8 * ((u64)words + THAW_WORDS)) & ~15ULL;
+	return w->thaw_sp == room || w->thaw_sp == room - RESULT_BYTES;
+}
+
+/*
+ * thaw declares a chunk of compiled frames empty before it copies all of them. Until the stub
+ * returns, the chunk has them still: its size is the sum of theirs, and it names the pc of the
+ * first. Moves the walk there; returns whether it could.
+ */
+int walk_find_taken(struct walk *w)
+{
+	u64 pc = 0, found = 0;
+
+	if (!w)
+		return 0;
+	const struct hotspot_layout *jvm = walk_jvm(w);
+	if (!jvm || jvm->chunk.pc == HOTSPOT_NO_FIELD || jvm->chunk.end == HOTSPOT_NO_FIELD ||
+	    !is_chunk(jvm, w->object) || walk_read(&pc, sizeof(pc), w->object + jvm->chunk.pc))
+		return 0;
+	u32 end = read_words(w->object, jvm->chunk.end);
+	u32 size = read_words(w->object, jvm->chunk.size);
+	if (end != read_words(w->object, jvm->chunk.sp) || !walk_is_code(jvm, pc))
+		return 0;
+	u64 room = (w->entry - w->thaw_sp) / 8 - THAW_WORDS;
+	for (u32 i = 0; i < 6; i++) { /* aligned: 0 or 1 word more, with a result 4 or 5 */
+		keep_as_written(i);
+		u64 sp = size - (room - i);
+		if (i == 2 || i == 3 || sp >= end || room - i > TAKEN_WORDS_MAX)
+			continue;
+		w->regs.sp = w->object + jvm->chunk.stack + 8 * sp;
+		if (walk_read(&found, sizeof(found), w->regs.sp - 8) || found != pc)
+			continue;
+		w->regs.pc = pc;
+		w->regs.fp = w->regs.sp - LINK_BYTES;
+		w->chunk = w->object;
+		w->chunk_end = w->object + jvm->chunk.stack + 8ULL * end;
+		w->window_words = 0;
+		return 1;
+	}
+	return 0;
+}
+
+/*
+ * Moves a walk that has crossed the return barrier, or stubs that move frames, into the chunks of
+ * the continuation of w->entry. Returns 1, or 0 with pc, sp and fp as before: the walk then goes on
+ * at the entry. It does so if no chunk has a frame, or if the chunk may hold frames that the walk
+ * already found on the stack:
  *
  *	stack: Cart.add, handle      chunk: run                      before the freeze
  *	stack: Cart.add, handle      chunk: Cart.add, handle, run    libjvm has copied both frames
  *	stack: enterSpecial          chunk: Cart.add, handle, run    the freeze has ended
  *
- * In the second state a walk must not enter. It knows a freeze by doYield from the frame of doYield
- * (w->yields). libjvm freezes a thread that it preempts at a monitor without doYield; the chunk
- * then begins with the pc of the stack's first Java frame (w->top_pc).
+ * In the second state a walk must not enter. The chunk then begins with the frame that called
+ * doYield, or with the stack's first Java frame if libjvm freezes a thread that it preempts at a
+ * monitor (w->top_pc). While libjvm copies, the old first frame may for a moment return to the
+ * barrier.
  */
 int walk_enter_chunks(struct walk *w)
 {
@@ -124,13 +257,19 @@ int walk_enter_chunks(struct walk *w)
 	if (!w)
 		return 0;
 	const struct hotspot_layout *jvm = walk_jvm(w);
-	if (!jvm || !jvm->chunk.reference_bytes || w->yields ||
+	if (!jvm || !jvm->chunk.reference_bytes ||
 	    walk_read(&cont, sizeof(cont), w->entry + ENTRY_CONTINUATION) || !cont)
 		return 0;
 
 	u64 sp = w->regs.sp, fp = w->regs.fp, pc = w->regs.pc;
-	int found = walk_next_chunk(w, read_reference(jvm, cont + jvm->chunk.tail));
-	if (found > 0 && w->regs.pc != w->top_pc) {
+	walk_find_object(w, cont);
+	walk_follow(w, w->object + jvm->chunk.tail);
+	int found = w->thaw_sp && walk_find_taken(w);
+	bool is_whole = found || !w->thaw_sp;
+	if (!found)
+		found = walk_next_chunk(w);
+	if (found > 0 && w->regs.pc != w->top_pc && w->regs.pc != jvm->barrier &&
+	    (is_whole || is_before_thaw(w, jvm))) {
 		w->rule = RULE_CHUNK;
 		w->marker = 0;
 		return 1;
@@ -144,8 +283,8 @@ int walk_enter_chunks(struct walk *w)
 
 static __always_inline int end_chunk(struct walk *w, const struct hotspot_layout *jvm)
 {
-	int found = walk_next_chunk(w, read_reference(jvm, w->chunk + jvm->chunk.parent));
-
+	walk_follow(w, w->chunk + jvm->chunk.parent);
+	int found = walk_next_chunk(w);
 	if (found <= 0)
 		return leave_chunks(w, jvm, found ? USER_FRAME_FROZEN : 0);
 	w->rule = RULE_CHUNK;

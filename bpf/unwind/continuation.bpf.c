@@ -96,6 +96,18 @@ static __always_inline bool go_on_at_anchor(struct walk *w, const struct hotspot
 }
 
 /*
+ * Whether a freeze by doYield has not begun to write into the chunks. It first sets the anchor from
+ * doYield's frame to the entry (FreezeBase::unwind_frames).
+ */
+static __always_inline bool is_before_freeze(struct walk *w, const struct hotspot_layout *jvm,
+					     u64 entry)
+{
+	u64 thread = jvm->anchor != HOTSPOT_NO_FIELD ? current_java_thread(w, jvm) : 0, sp = 0;
+
+	return thread && !walk_read(&sp, sizeof(sp), thread + jvm->anchor) && sp && sp < entry;
+}
+
+/*
  * The stubs that move frames between stack and heap have frames of variable size. Their fp may
  * belong to the thread that ran the continuation before.
  */
@@ -110,12 +122,22 @@ int walk_continuation(struct walk *w)
 	/*
 	 * The frames are frozen: only the entry is left on the stack, and it is about to be popped.
 	 */
-	if (w->is_leaf && walk_is_popped(w, jvm))
+	if (w->is_leaf && walk_is_popped(w, jvm)) {
+		w->entry = w->regs.sp;
+		w->at_barrier = 1;
 		return go_on_at(w, jvm, w->regs.sp);
+	}
 	u64 entry = find_entry(w, jvm);
 	if (entry && go_on_at_anchor(w, jvm, entry))
 		return 0;
-	return entry ? go_on_at(w, jvm, entry) : STAT_CONTINUATION;
+	if (!entry)
+		return STAT_CONTINUATION;
+	if (!w->is_leaf) {
+		w->thaw_sp = w->regs.sp;
+		w->entry = entry;
+		w->at_barrier = 1;
+	}
+	return go_on_at(w, jvm, entry);
 }
 
 /*
@@ -138,6 +160,8 @@ int walk_barrier(struct walk *w)
 	w->rule = rule;
 	w->entry = entry;
 	w->at_barrier = 1;
+	if (w->yields && is_before_freeze(w, jvm, entry))
+		w->top_pc = 0;
 	return 0;
 }
 

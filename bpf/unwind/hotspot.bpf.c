@@ -559,8 +559,12 @@ int walk_hotspot(struct walk *w)
 
 	if (!jvm)
 		return STAT_NO_JVM;
-	if (!w->top_pc && !w->is_leaf)
+	if (!w->top_pc && !w->is_leaf && w->callee_kind == USER_FRAME_NATIVE)
 		w->top_pc = w->regs.pc;
 	int stop = step(w, jvm);
+	if (!stop && w->blob.addr == jvm->do_yield && w->yields == 1) {
+		w->yields = 2;
+		w->top_pc = w->regs.pc;
+	}
 	return !stop && jvm->barrier && w->regs.pc == jvm->barrier ? walk_barrier(w) : stop;
 }

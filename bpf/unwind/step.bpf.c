@@ -175,6 +175,7 @@ __hidden u32 unwind_walk(struct scratch *s)
 	w->is_frozen = 0;
 	w->yields = 0;
 	w->top_pc = 0;
+	w->thaw_sp = 0;
 	w->chunk_end = 0;
 	w->at_barrier = 0;
 	w->range.start = w->range.end = 0;

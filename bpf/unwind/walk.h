@@ -122,11 +122,13 @@ struct walk {
 	u32 rule;        /* enum rule that found the caller */
 	u32 marker;      /* kind of the marker for missing callers of this frame; 0: none */
 	u32 nr_returns;
-	u32 is_frozen;  /* a marker USER_FRAME_FROZEN is in the stack */
-	u32 yields;     /* doYield is in the stack */
-	u64 top_pc;     /* of the first frame in the code heap whose callee is native; 0: none */
-	u64 chunk;      /* StackChunk in which the walk is .. */
+	u32 is_frozen; /* a marker USER_FRAME_FROZEN is in the stack */
+	u32 yields;    /* doYield is in the stack; 2: top_pc is its caller's */
+	u64 top_pc; /* of the frame that a chunk begins with after a freeze; 0: none is under way */
+	u64 chunk;  /* StackChunk in which the walk is .. */
 	u64 chunk_end;  /* .. and the bottom of its stack; 0: the walk is on the stack */
+	u64 thaw_sp;    /* of the stub that thaws, while libjvm runs for it; 0: none */
+	u64 object;     /* found by walk_follow() */
 	u64 entry;      /* ContinuationEntry at which it goes on then */
 	u32 at_barrier; /* the caller of this frame is in a chunk of `entry` */
 	struct replaced_return returns[WALK_RETURNS]; /* innermost first */
@@ -166,7 +168,10 @@ int walk_continuation(struct walk *w);
 /* One frame of a chunk (chunk.bpf.c), and the way into the chunks. */
 int walk_chunk(struct walk *w);
 int walk_enter_chunks(struct walk *w);
-int walk_next_chunk(struct walk *w, u64 chunk);
+int walk_next_chunk(struct walk *w);
+int walk_find_taken(struct walk *w);
+int walk_follow(struct walk *w, u64 addr);
+int walk_find_object(struct walk *w, u64 addr);
 
 /* Sets w->frame by w->blob, for the pc in w->frame.addr. */
 int walk_set_frame(struct walk *w);

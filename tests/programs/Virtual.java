@@ -9,6 +9,7 @@
  *   hand   passes things to another thread
  *   sleep  sleeps for an hour
  *   pin    yields in a class initializer, which cannot be moved
+ *   serve  parks and works three times below 41 calls of request
  * Prints "ready" once all have started.
  */
 import java.util.concurrent.SynchronousQueue;
@@ -73,6 +74,20 @@ public class Virtual {
 		LockSupport.parkNanos(3600_000_000_000L);
 	}
 
+	static void serve() {
+		LockSupport.parkNanos(1_000_000);
+		for (int i = 0; i < 200; i++)
+			work();
+	}
+
+	static long request(int n) {
+		if (n > 0)
+			return request(n - 1) + n;
+		for (int i = 0; i < 3; i++)
+			serve();
+		return sink;
+	}
+
 	static void yield_() {
 		work();
 		Thread.yield();
@@ -106,6 +121,7 @@ public class Virtual {
 			case "lock": start(5, Virtual::lock); break;
 			case "hand": start(1, () -> hand(true)); start(1, () -> hand(false)); break;
 			case "sleep": start(7, Virtual::sleep); break;
+			case "serve": start(16, () -> sink += request(40)); break;
 			case "pin": start(1, Pinned::touch); break;
 			default: throw new IllegalArgumentException(mode);
 			}

@@ -185,10 +185,26 @@ static u16 field_at(const struct java_fields *fields, const char *name)
 	return (u16)at;
 }
 
-/*
- * The layout of StackChunks. Collectors that move objects while threads run leave copies behind: a
- * thread that runs would be walked in one that is out of date.
- */
+/* Injected fields of StackChunk, in the order of their declaration (classfile/javaClasses.hpp). */
+enum {
+	INJECTED_CONT,
+	INJECTED_FLAGS,
+	INJECTED_PC,
+	INJECTED_MAX_THAWING
+};
+
+static u16 injected_at(const struct java_fields *fields, size_t i)
+{
+	return i < fields->injected.nr ? (u16)fields->injected.at[i] : HOTSPOT_NO_FIELD;
+}
+
+static bool has_chunk_fields(const struct hotspot_chunk *c)
+{
+	return c->tail != HOTSPOT_NO_FIELD && c->parent != HOTSPOT_NO_FIELD &&
+	       c->size != HOTSPOT_NO_FIELD && c->sp != HOTSPOT_NO_FIELD &&
+	       (c->end != HOTSPOT_NO_FIELD || c->arguments != HOTSPOT_NO_FIELD);
+}
+
 static int read_chunk_layout(const struct vm_memory *j, struct hotspot_chunk *out)
 {
 	struct java_fields cont = { 0 }, chunk = { 0 };
@@ -200,35 +216,67 @@ static int read_chunk_layout(const struct vm_memory *j, struct hotspot_chunk *ou
 	err = err ?: vm_read(j, klass, KLASS_LAYOUT, &layout);
 	err = err ?: java_fields_read(j, find_vm_class(j, "jdk/internal/vm/Continuation"), &cont);
 	if (!err)
-		*out = (struct hotspot_chunk){ .narrow_base = o.narrow_base,
-					       .narrow_shift = (u8)o.narrow_shift,
-					       .reference_bytes = (u8)o.reference_bytes,
-					       .tail = field_at(&cont, "tail"),
-					       .parent = field_at(&chunk, "parent"),
-					       .size = field_at(&chunk, "size"),
-					       .sp = field_at(&chunk, "sp"),
-					       .end = field_at(&chunk, "bottom"),
-					       .arguments = field_at(&chunk, "argsize"),
-					       .stack = (u16)(layout & ~7u) };
-	bool is_known = !err && out->tail != HOTSPOT_NO_FIELD && out->parent != HOTSPOT_NO_FIELD &&
-			out->size != HOTSPOT_NO_FIELD && out->sp != HOTSPOT_NO_FIELD &&
-			(out->end != HOTSPOT_NO_FIELD || out->arguments != HOTSPOT_NO_FIELD);
-	if (!is_known)
+		*out = (struct hotspot_chunk){
+			.narrow_base = o.narrow_base,
+			.narrow_shift = (u8)o.narrow_shift,
+			.reference_bytes = (u8)o.reference_bytes,
+			.class = java_class_value(&o, klass),
+			.class_at = (u16)o.class_off,
+			.class_bytes = (u8)o.class_bytes,
+			.class_shift = (u8)o.class_shift,
+			.tail = field_at(&cont, "tail"),
+			.parent = field_at(&chunk, "parent"),
+			.size = field_at(&chunk, "size"),
+			.sp = field_at(&chunk, "sp"),
+			.end = field_at(&chunk, "bottom"),
+			.arguments = field_at(&chunk, "argsize"),
+			.pc = injected_at(&chunk, INJECTED_PC),
+			.max_thawing = injected_at(&chunk, INJECTED_MAX_THAWING),
+			.stack = (u16)(layout & ~7u),
+		};
+	if (err || !has_chunk_fields(out))
 		*out = (struct hotspot_chunk){ 0 };
 	java_fields_fini(&cont);
 	java_fields_fini(&chunk);
 	return err;
 }
 
+/*
+ * The address of ZGC's mask of the colors that are stale in its current phase. -ENOENT: this ZGC
+ * has no colors (before JDK 24 without generations), or does not export the mask.
+ */
+static int find_bad_colors(const struct vm_memory *j, u64 *out)
+{
+	struct java_objects o;
+	u64 globals;
+	int err = java_objects_find(j, &o);
+
+	if (!err && !o.is_colored)
+		return -ENOENT;
+	err = err ?: vm_read_static(j, Z_GLOBALS, &globals);
+	return err ?: vm_read(j, globals, Z_BAD_COLORS, out);
+}
+
+/*
+ * ZGC and Shenandoah move objects while threads run. A walk follows only references that are not
+ * stale (ZGC), or follows them to the new copy (Shenandoah).
+ */
 static void learn_chunks(struct hotspot *h)
 {
-	bool moves = false, z = false;
+	bool is_shenandoah = false, is_z = false;
+	u64 bad_colors = 0;
 
 	if (h->has_asked_chunks || !h->barrier)
 		return;
-	hotspot_flag(h, "UseShenandoahGC", &moves);
-	hotspot_flag(h, "UseZGC", &z);
-	h->has_asked_chunks = moves || z || !read_chunk_layout(&h->jvm, &h->chunk);
+	hotspot_flag(h, "UseShenandoahGC", &is_shenandoah);
+	hotspot_flag(h, "UseZGC", &is_z);
+	int err = is_z ? find_bad_colors(&h->jvm, &bad_colors) : 0;
+	h->has_asked_chunks = err == -ENOENT;
+	if (err || read_chunk_layout(&h->jvm, &h->chunk))
+		return;
+	h->has_asked_chunks = true;
+	h->chunk.bad_colors = bad_colors;
+	h->chunk.is_forwarded = is_shenandoah;
 }
 
 void hotspot_learn_continuations(struct hotspot *h)

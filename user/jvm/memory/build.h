@@ -120,6 +120,8 @@
 	X(HEAP_RESERVED, "CollectedHeap", "_reserved")                                           \
 	X(REGION_START, "MemRegion", "_start")                                                   \
 	X(REGION_WORDS, "MemRegion", "_word_size")                                               \
+	X(Z_GLOBALS, "ZGlobalsForVMStructs", "_instance_p")                                      \
+	X(Z_BAD_COLORS, "ZGlobalsForVMStructs", "_ZPointerLoadBadMask")                          \
 	X(PERF_START, "PerfMemory", "_start")                                                    \
 	X(JDK_CURRENT, "JDK_Version", "_current")                                                \
 	X(VM_MAJOR, "Abstract_VM_Version", "_vm_major_version")                                  \
