@@ -14,6 +14,7 @@
 #include "export/format/envelope.h"
 #include "export/format/fixed.h"
 #include "export/format/gzip.h"
+#include "export/format/sflm.h"
 #include "export/format/varint.h"
 #include "export/read.h"
 #include "profile_text.h"
@@ -302,7 +303,7 @@ static void nodes_without_a_weight_are_skipped(void **state)
 	profile_free(p);
 }
 
-static void a_damaged_container_says_what_is_wrong(void **state)
+static void refuse_damage(enum compression how)
 {
 	static const struct {
 		size_t at;
@@ -318,7 +319,7 @@ static void a_damaged_container_says_what_is_wrong(void **state)
 	struct profile *p = profile_of("a;b 3\nc 4\n");
 	struct str body = body_of(p), packed = { 0 };
 
-	assert_int_equal(envelope_pack(&body, 4, &packed), 0);
+	assert_int_equal(envelope_pack(&body, 4, how, &packed), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct str out = { 0 }, why = { 0 };
 		packed.at[cases[i].at] ^= (char)cases[i].flip;
@@ -339,6 +340,12 @@ static void a_damaged_container_says_what_is_wrong(void **state)
 	str_fini(&packed);
 	str_fini(&body);
 	profile_free(p);
+}
+
+static void a_damaged_container_says_what_is_wrong(void **state)
+{
+	refuse_damage(COMPRESSED_GZIP);
+	refuse_damage(COMPRESSED_ZSTD);
 }
 
 /* Every truncation and every changed byte of a body either fails with a sentence or decodes. */
@@ -431,7 +438,7 @@ static void more_frames_than_a_page_of_its_size_has_are_refused(void **state)
 	struct str body = body_of(p), packed = { 0 };
 
 	assert_true(body.len < 8 << 20);
-	assert_int_equal(envelope_pack(&body, 1, &packed), 0);
+	assert_int_equal(envelope_pack(&body, 1, COMPRESSED_GZIP, &packed), 0);
 	struct str bomb = packed_tightly(&packed, &body);
 	assert_true(bomb.len < 16000);
 	assert_is_read(&packed, 0, NULL);
@@ -442,6 +449,18 @@ static void more_frames_than_a_page_of_its_size_has_are_refused(void **state)
 	profile_free(p);
 }
 
+/* A reader limits the nodes by the size, and zstd shrinks recursion to next to nothing. */
+static void a_deep_recursion_can_be_read_back_from_its_own_file(void **state)
+{
+	struct profile *p = deep_profile(1, 40, 50021);
+	struct str packed = { 0 };
+
+	assert_int_equal(sflm_write(p, &packed), 0);
+	assert_is_read(&packed, 0, NULL);
+	str_fini(&packed);
+	profile_free(p);
+}
+
 /* A byte of SELF for each type and node, nearly all of them zeros. */
 static void a_page_that_expands_to_250_times_its_size_is_neither_written_nor_read(void **state)
 {
@@ -449,7 +468,7 @@ static void a_page_that_expands_to_250_times_its_size_is_neither_written_nor_rea
 	struct str body = body_of(p), packed = { 0 };
 
 	assert_true(body.len > 8 << 20);
-	assert_int_equal(envelope_pack(&body, 1, &packed), 0);
+	assert_int_equal(envelope_pack(&body, 1, COMPRESSED_GZIP, &packed), 0);
 	assert_true(body.len / packed.len < 250);
 	struct str bomb = packed_tightly(&packed, &body);
 	assert_true(body.len / bomb.len > 250);
@@ -529,6 +548,7 @@ int main(void)
 		cmocka_unit_test(a_damaged_container_says_what_is_wrong),
 		cmocka_unit_test(a_damaged_body_never_crashes_the_decoder),
 		cmocka_unit_test(more_frames_than_a_page_of_its_size_has_are_refused),
+		cmocka_unit_test(a_deep_recursion_can_be_read_back_from_its_own_file),
 		cmocka_unit_test(
 			a_page_that_expands_to_250_times_its_size_is_neither_written_nor_read),
 		cmocka_unit_test(text_of_every_length_is_read_back),

@@ -16,8 +16,7 @@
 #include "capture/recording.h"
 #include "daemon/channel/channel.h"
 #include "daemon/recorder/redaction.h"
-#include "export/format/encode.h"
-#include "export/format/envelope.h"
+#include "export/format/sflm.h"
 #include "profile/names.h"
 #include "profile/profile.h"
 
@@ -27,13 +26,12 @@
  */
 static int part_make(struct profile *p, const struct redaction *redaction, u64 *bytes)
 {
-	auto_str struct str body = { 0 }, file = { 0 };
-	u32 nr_nodes;
+	auto_str struct str file = { 0 };
 
 	profile_name_frames(p, NAMES_SHOWN);
 	redaction_profile(redaction, p);
-	int err = body_encode(p, "sysflame " SYSFLAME_VERSION, &body, &nr_nodes)
-			  ?: envelope_pack(&body, nr_nodes, &file);
+	int err = sflm_write(p, &file);
+
 	if (err)
 		return err;
 	*bytes = file.len;

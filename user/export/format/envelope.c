@@ -6,17 +6,20 @@
 #include <string.h>
 
 #include <zlib.h>
+#include <zstd.h>
 
+#include "base/alloc.h"
+#include "base/auto.h"
 #include "export/format/fixed.h"
 #include "export/format/gzip.h"
 #include "export/format/section.h"
 #include "export/format/varint.h"
 
-#define HEADER_LEN      36
-#define COMPRESSED_GZIP 1
-#define GZIP_WINDOW     (15 + 16) /* selects the gzip format in zlib */
-#define BODY_MAX        (4ull << 30)
-#define CHUNK           (1u << 18)
+#define HEADER_LEN  36
+#define ZSTD_LEVEL  3
+#define GZIP_WINDOW (15 + 16) /* selects the gzip format in zlib */
+#define BODY_MAX    (4ull << 30)
+#define CHUNK       (1u << 18)
 
 static const char magic[4] = { 'S', 'F', 'L', 'M' };
 
@@ -127,26 +130,56 @@ static int inflate_all(const u8 *data, size_t len, u64 body_len, struct str *bod
 	return status == Z_STREAM_END && body->len - start == body_len ? 0 : -EINVAL;
 }
 
-int envelope_pack(const struct str *body, u32 nr_nodes, struct str *out)
+static int zstd_all(const struct str *body, struct str *out)
+{
+	size_t max = ZSTD_compressBound(body->len);
+
+	out->at = xreallocarray(out->at, max + 1, 1);
+	out->cap = max + 1;
+	out->len = ZSTD_compress(out->at, max, body->at, body->len, ZSTD_LEVEL);
+
+	return ZSTD_isError(out->len) ? -ENOMEM : 0;
+}
+
+static int unzstd_all(const u8 *data, size_t len, u64 body_len, struct str *body)
+{
+	auto_free char *bytes = xmalloc(body_len + 1);
+
+	if (ZSTD_decompress(bytes, body_len, data, len) != body_len)
+		return -EINVAL;
+	str_add_bytes(body, bytes, body_len);
+	return 0;
+}
+
+/*
+ * Deep recursions, and dozens of value types whose weights are nearly all zeros, shrink so much
+ * that no reader would accept the file.
+ */
+static int compress_body(const struct str *body, u32 nr_nodes, enum compression *how,
+			 struct str *out)
+{
+	int err = *how == COMPRESSED_ZSTD ? zstd_all(body, out) : deflate_all(body, false, out);
+	bool has_too_many = *how == COMPRESSED_ZSTD && nr_nodes / NODES_PER_BYTE > out->len;
+
+	if (err || (!has_too_many && !gzip_is_bomb(out->len, body->len)))
+		return err;
+	*how = COMPRESSED_GZIP;
+	str_clear(out);
+	return deflate_all(body, true, out);
+}
+
+int envelope_pack(const struct str *body, u32 nr_nodes, enum compression how, struct str *out)
 {
 	auto_str struct str payload = { 0 };
 	u8 header[HEADER_LEN];
-	int err = deflate_all(body, false, &payload);
+	int err = compress_body(body, nr_nodes, &how, &payload);
 
-	/*
-	 * This happens for dozens of value types whose weights are nearly all zeros. No reader
-	 * would accept such a file.
-	 */
-	if (!err && gzip_is_bomb(payload.len, body->len)) {
-		str_clear(&payload);
-		err = deflate_all(body, true, &payload);
-	}
 	if (err)
 		return err;
 
 	memcpy(header, magic, sizeof(magic));
 	header[4] = FORMAT_VERSION;
-	header[5] = COMPRESSED_GZIP;
+	header[5] = how;
 	fixed_put(header + 6, HEADER_LEN, 2);
 	fixed_put(header + 8, payload.len, 8);
 	fixed_put(header + 16, body->len, 8);
@@ -185,7 +218,8 @@ int envelope_unpack(const u8 *data, size_t len, struct str *body, struct str *wh
 
 	u64 header_len = fixed_get(data + 6, 2), payload_len = fixed_get(data + 8, 8);
 	u64 body_len = fixed_get(data + 16, 8);
-	if (header_len < HEADER_LEN || header_len > len || body_len > BODY_MAX || data[5] > 1)
+	if (header_len < HEADER_LEN || header_len > len || body_len > BODY_MAX ||
+	    data[5] > COMPRESSED_ZSTD)
 		return refuse(why, "damaged header: impossible lengths");
 	if (payload_len > len - header_len) {
 		str_addf(why, "the file is cut off: %llu of %llu data bytes are here",
@@ -199,7 +233,9 @@ int envelope_unpack(const u8 *data, size_t len, struct str *body, struct str *wh
 		return refuse(why, "damaged data: its checksum differs");
 	if (data[5] == COMPRESSED_GZIP && inflate_all(payload, payload_len, body_len, body))
 		return refuse(why, "damaged data: it cannot be decompressed");
-	if (data[5] != COMPRESSED_GZIP)
+	if (data[5] == COMPRESSED_ZSTD && unzstd_all(payload, payload_len, body_len, body))
+		return refuse(why, "damaged data: it cannot be decompressed");
+	if (data[5] == COMPRESSED_NONE)
 		str_add_bytes(body, payload, payload_len);
 	return 0;
 }

@@ -4,11 +4,21 @@
 
 #include "base/str.h"
 
+/* A file with more nodes for a byte is refused. */
+#define NODES_PER_BYTE 16
+
+/* As in the header. Browsers can read gzip only; zstd takes a fourth of its time to read. */
+enum compression {
+	COMPRESSED_NONE = 0,
+	COMPRESSED_GZIP = 1,
+	COMPRESSED_ZSTD = 2,
+};
+
 /*
  * Appends the header and the compressed body. Returns -EINVAL if the body's table of sections is
  * invalid.
  */
-int envelope_pack(const struct str *body, u32 nr_nodes, struct str *out);
+int envelope_pack(const struct str *body, u32 nr_nodes, enum compression how, struct str *out);
 
 /*
  * Appends the body of the container at the start of `data`. Returns -EINVAL and a sentence in `why`

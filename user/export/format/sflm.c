@@ -11,5 +11,5 @@ int sflm_write(const struct profile *p, struct str *out)
 	u32 nr_nodes;
 
 	return body_encode(p, "sysflame " SYSFLAME_VERSION, &body, &nr_nodes)
-		       ?: envelope_pack(&body, nr_nodes, out);
+		       ?: envelope_pack(&body, nr_nodes, COMPRESSED_ZSTD, out);
 }

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "export/format/envelope.h"
 #include "export/format/gzip.h"
 
 #define ALL_MAX (2ull << 30)
@@ -16,8 +17,7 @@
  * which hold the names of a few dozen frames at most. A file with more frames for its size was made
  * to exhaust our memory.
  */
-#define NODES_FREE     (256u << 10)
-#define NODES_PER_BYTE 16
+#define NODES_FREE (256u << 10)
 
 static size_t nodes_for(const struct input *in, u64 nr_bytes)
 {

@@ -111,7 +111,7 @@ int html_write(const struct profile *p, FILE *out)
 	auto_str struct str body = { 0 }, packed = { 0 };
 	u32 nr_nodes;
 	int err = body_encode(p, "sysflame " SYSFLAME_VERSION, &body, &nr_nodes)
-			  ?: envelope_pack(&body, nr_nodes, &packed);
+			  ?: envelope_pack(&body, nr_nodes, COMPRESSED_GZIP, &packed);
 	if (err)
 		return err;
 
