@@ -8,6 +8,7 @@ import java.util.concurrent.locks.*;
  * waited so far below the methods seventy, twenty and ten, which take 70, 20 and 10 % of the waits.
  * Threads that still wait are counted up to that moment. KIND: sleep, park, lock, monitor, wait,
  * condition, semaphore, queue, forever; "direct-" before it starts the threads without an executor.
+ * mixed: each waits for ever, in one of six ways, at a depth of its own.
  */
 public class VirtualWaits {
 	static volatile boolean stop;
@@ -51,6 +52,11 @@ public class VirtualWaits {
 		case "condition": LOCK.lock(); try { CONDITION.awaitNanos(3_000_000); } finally { LOCK.unlock(); } break;
 		case "semaphore": PERMITS.tryAcquire(3, TimeUnit.MILLISECONDS); break;
 		case "forever": LockSupport.park(); break;
+		case "sleep-forever": Thread.sleep(Long.MAX_VALUE / 1_000_000); break;
+		case "wait-forever": Object mine = new Object(); synchronized (mine) { mine.wait(); } break;
+		case "condition-forever": LOCK.lock(); try { CONDITION.await(); } finally { LOCK.unlock(); } break;
+		case "semaphore-forever": PERMITS.acquire(); break;
+		case "queue-forever": QUEUE.take(); break;
 		case "queue": QUEUE.poll(3, TimeUnit.MILLISECONDS); break;
 		default: throw new IllegalArgumentException(kind);
 		}
@@ -85,8 +91,13 @@ public class VirtualWaits {
 		}
 	}
 
+	static final String[] FOREVER = { "forever", "sleep-forever", "wait-forever", "condition-forever",
+					  "semaphore-forever", "queue-forever" };
+
 	static void work(int first, String kind) {
 		try {
+			if (kind.equals("mixed"))
+				deep(first % 37, first % 10, workers[first], FOREVER[first % FOREVER.length]);
 			/* At random: otherwise threads of equal pace may all be in the same method. */
 			for (ThreadLocalRandom random = ThreadLocalRandom.current(); !stop;)
 				deep(20, random.nextInt(10), workers[first], kind);
