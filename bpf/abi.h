@@ -29,6 +29,7 @@ enum select {
 	SELECT_CONTAINER = 32, /* SELECT_CONTAINER and SELECT_POD match by control group */
 	SELECT_POD = 64,
 	SELECT_WITHIN = 128, /* the control group to which a daemon is limited */
+	SELECT_SERVICE = 256,
 };
 
 #define SELECT_EXCLUDE_SHIFT 16

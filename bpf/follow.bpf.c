@@ -64,10 +64,11 @@ int BPF_PROG(target_exec, struct task_struct *task)
 
 	/* The new program has reached neither the begin nor the end function. */
 	bpf_map_delete_elem(&windows, &pid);
-	/* User space sets these again when the new program maps a libjvm. */
+	/* User space sets these again when the new program maps a libjvm, or has a service. */
+	const u32 of_program = SELECT_JVM | SELECT_SERVICE;
 	u32 *target = bpf_map_lookup_elem(&targets, &pid);
 	if (target)
-		*target &= ~(SELECT_JVM | SELECT_JVM << SELECT_EXCLUDE_SHIFT);
+		*target &= ~(of_program | of_program << SELECT_EXCLUDE_SHIFT);
 	if (is_waited_for(task))
 		bpf_map_update_elem(&targets, &pid, &(u32){ SELECT_PID }, BPF_ANY);
 	send_selection(RECORD_SELECTED_EXEC, task);

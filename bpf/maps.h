@@ -42,7 +42,7 @@ struct targets_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
-	__type(key, u32); /* pid: SELECT_PID and SELECT_JVM */
+	__type(key, u32); /* pid: SELECT_PID, SELECT_JVM and SELECT_SERVICE */
 	__type(value, u32);
 };
 extern struct targets_map targets SEC(".maps");

@@ -21,7 +21,7 @@ static __always_inline u32 masks_by_process(struct task_struct *task)
 	struct task_struct *leader = task->group_leader;
 	u32 masks = 0, pid = task->tgid;
 
-	if (used & (SELECT_PID | SELECT_JVM))
+	if (used & (SELECT_PID | SELECT_JVM | SELECT_SERVICE))
 		masks |= mask_at(&targets, &pid);
 	if (used & SELECT_COMM) {
 		struct comm_key name = {};

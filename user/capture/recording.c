@@ -158,6 +158,7 @@ static int admit_targets(struct recording *r)
 
 	if (!targets_select(t))
 		return 0;
+	recording_find_services(r);
 	int nr = targets_find_new(t, r->node->processes, admit_early, t);
 	if (!nr)
 		log_warn("no process is selected by %s; waiting for one", targets_text(t));

@@ -290,12 +290,13 @@ void recording_see_exec(struct recording *r, const struct process *p)
 
 /*
  * BPF forgot the process when it ended. It may have been marked as a JVM since, by a mapping that
- * was applied late. The mark would hold for the next process with this PID.
+ * was applied late, or by its service. The mark would hold for the next process with this PID.
  */
 void recording_see_exit(struct recording *r, const struct process *p)
 {
 	sources_remove_process(r->sources, p);
 	targets_set_jvm(r->options.targets, p->id.pid, false);
+	targets_set_service(r->options.targets, p->id.pid, NULL);
 }
 
 void recording_see_end_of_memory(struct recording *r, pid_t pid, u64 time_ns)

@@ -73,6 +73,12 @@ void recording_step(struct recording *r);
 void recording_follow(struct recording *r);
 
 /*
+ * Gives the services of all processes to the selectors, if they need them. Returns whether that may
+ * have changed which processes are targets.
+ */
+bool recording_find_services(struct recording *r);
+
+/*
  * recording_apply.c: the recording's window. Every event samples in the same window. The profile's
  * duration is that of the window, and its time 0 is the window's begin.
  */

@@ -13,6 +13,7 @@
 #include "capture/samples/samples.h"
 #include "capture/samples/unwalked_samples.h"
 #include "capture/unwind/walker.h"
+#include "jvm/process/process_names.h"
 #include "stat.h"
 
 /* after this time the window begins, even if agents and probes are missing */
@@ -224,6 +225,31 @@ void recording_step(struct recording *r)
 		r->settled_ns = settled(r);
 }
 
+static void find_service(struct process *p, void *ctx)
+{
+	struct recording *r = ctx;
+	const struct node *n = r->node;
+
+	if (p->exit_ns)
+		return;
+	const char *command = p->is_jvm ? jvm_registry_command(n->jvms, p->id) : NULL;
+	const struct process_names *names =
+		process_names_update(p, command, process_container(p, n->containers), false);
+	r->has_new_targets |= targets_set_service(r->options.targets, p->id.pid, names->service);
+}
+
+bool recording_find_services(struct recording *r)
+{
+	bool had_new = r->has_new_targets;
+
+	r->has_new_targets = false;
+	if (targets_need_services(r->options.targets))
+		processes_each(r->node->processes, find_service, r);
+	bool has_new = r->has_new_targets;
+	r->has_new_targets |= had_new;
+	return has_new;
+}
+
 /*
  * The kernel decides at each sample whether the process is a target. A process may become a target
  * without a fork or exec, and then take no sample. Only a search finds such a process. The search
@@ -235,6 +261,7 @@ void recording_follow(struct recording *r)
 
 	samples_judge_ended(&r->samples);
 	targets_follow(r->options.targets);
-	r->has_new_targets = targets_may_change(t) &&
-			     (sources_are_placed(r->sources) || !targets_have_matched(t));
+	r->has_new_targets = recording_find_services(r) ||
+			     (targets_may_change(t) &&
+			      (sources_are_placed(r->sources) || !targets_have_matched(t)));
 }

@@ -26,6 +26,11 @@
 #define CONTAINER_HOLDS_NS (2 * NS_PER_SEC)
 /* pause after there was no room: each try takes as long as a successful one */
 #define LEFT_OUT_HOLDS_NS (5 * NS_PER_SEC)
+/* process_find_mapping: its share of the time, what it may take at once, and of one process */
+#define SEARCH_SHARE      50
+#define SEARCH_CREDIT_NS  (s64)(50 * NS_PER_MS)
+#define SEARCH_BYTES      (4u << 20)
+#define SEARCH_BLOCKED_NS (20 * NS_PER_MS)
 #define FORKS_MAX         8    /* forks of forks of a JVM, none of which executed a program */
 #define GENERATIONS_MAX   16   /* of ancestors that are looked at */
 #define MAPPINGS_UNREAD   4096 /* mappings added since the last read, besides as many as it had */
@@ -35,6 +40,10 @@ struct processes {
 	struct mapping_budget budget;
 	struct processes_left_out left_out;
 	struct slow_users slow_users; /* whose mappings could not be read in time */
+	struct {
+		s64 credit_ns;
+		u64 since_ns; /* the credit grows from this time on */
+	} searches;           /* of process_find_mapping */
 };
 
 struct processes *processes_new(void)
@@ -55,6 +64,17 @@ static void drop_mappings(struct process *p)
 	show_block(p);
 }
 
+static void forget_context(struct process *p)
+{
+	struct process_context *c = &p->context;
+
+	free(c->service);
+	free(c->instance);
+	free(c->environment);
+	free(c->version);
+	*c = (struct process_context){ 0 };
+}
+
 static void forget_names(struct process *p)
 {
 	struct process_names *n = &p->names;
@@ -66,6 +86,7 @@ static void forget_names(struct process *p)
 	free(n->jvm);
 	free(n->container);
 	*n = (struct process_names){ 0 };
+	forget_context(p);
 }
 
 static void process_free(struct process *p)
@@ -411,6 +432,53 @@ void processes_distrust(struct processes *all)
 {
 	dict_each(slot, &all->by_pid)
 		((struct process *)slot->value)->mappings_stale = true;
+}
+
+/*
+ * A process may have thousands of mappings, and each may have a search of its own. A search runs if
+ * there is credit, and takes its time from it.
+ */
+static bool has_credit(struct processes *all, u64 now_ns)
+{
+	s64 more_ns = all->searches.since_ns
+			      ? (s64)((now_ns - all->searches.since_ns) / SEARCH_SHARE)
+			      : SEARCH_CREDIT_NS;
+
+	all->searches.since_ns = now_ns;
+	all->searches.credit_ns += more_ns;
+	if (all->searches.credit_ns > SEARCH_CREDIT_NS)
+		all->searches.credit_ns = SEARCH_CREDIT_NS;
+	return all->searches.credit_ns > 0;
+}
+
+static u64 find_named(const struct mappings *all, const char *const *names, size_t nr)
+{
+	for (size_t i = 0; i < all->nr; i++)
+		for (size_t name = 0; name < nr; name++)
+			if (!strncmp(all->at[i].path, names[name], strlen(names[name])))
+				return all->at[i].start;
+	return 0;
+}
+
+int process_find_mapping(struct process *p, const char *const *names, size_t nr, u64 *out)
+{
+	struct slow_users *slow = &p->all->slow_users;
+	struct mappings_limits limits = { SEARCH_BYTES, SEARCH_BLOCKED_NS, 0 };
+	struct mappings found = { 0 };
+	u64 begin_ns = time_mono_ns();
+
+	if (!has_credit(p->all, begin_ns))
+		return -EAGAIN;
+	if (slow_users_is_over(slow, p->uid))
+		return -ETIMEDOUT;
+	int err = mappings_read_within(p->id.pid, false, &limits, &found);
+	if (limits.blocked_ns)
+		slow_users_charge(slow, p->uid, limits.blocked_ns);
+	if (!err)
+		*out = find_named(&found, names, nr);
+	mappings_fini(&found);
+	p->all->searches.credit_ns -= (s64)(time_mono_ns() - begin_ns);
+	return err;
 }
 
 void process_refresh(struct process *p)

@@ -29,8 +29,22 @@ struct process_names {
 	bool is_kernel;      /* a thread of the kernel */
 	/* bits of the facts that the last read could use; 0: nothing was read */
 	u32 facts;
-	u64 again_ns; /* CLOCK_MONOTONIC, when a failed read is repeated; 0: never */
-	u64 pause_ns; /* until then */
+	u32 nr_context_changes; /* of the context that they were made with */
+	u64 again_ns;           /* CLOCK_MONOTONIC, when a failed read is repeated; 0: never */
+	u64 pause_ns;           /* until then */
+};
+
+/*
+ * What the process publishes of itself (jvm/process/process_context.h). Texts are owned and clean;
+ * NULL: not published.
+ */
+struct process_context {
+	char *service, *instance, *environment, *version;
+	u32 nr_changes;   /* of the texts */
+	u64 header;       /* address of what it publishes; 0: nothing was found */
+	u64 published_ns; /* when it published what was read last */
+	u64 again_ns;     /* CLOCK_MONOTONIC of the next look */
+	u64 pause_ns;     /* between looks for a header */
 };
 
 struct process {
@@ -57,10 +71,11 @@ struct process {
 	 */
 	struct process_id jvm;
 	struct process_names names; /* of the program that it executes */
-	bool has_samples;           /* the present program has samples in a profile */
-	bool has_side_exec;         /* process_exec was called for the exec that is reported next */
-	bool keeps_comm;            /* process_keep_name was called for this comm */
-	struct process *older;      /* an earlier process of the same PID */
+	struct process_context context;
+	bool has_samples;      /* the present program has samples in a profile */
+	bool has_side_exec;    /* process_exec was called for the exec that is reported next */
+	bool keeps_comm;       /* process_keep_name was called for this comm */
+	struct process *older; /* an earlier process of the same PID */
 };
 
 struct processes *processes_new(void);
@@ -140,6 +155,13 @@ void processes_distrust(struct processes *all);
 
 /* The container of the process, looked up again from time to time; NULL if it is in none. */
 const struct container *process_container(struct process *p, struct containers *all);
+
+/*
+ * The start of the process's first mapping whose path begins with one of the names; 0 if it has
+ * none. Looks at all mappings, not only executable ones. -EAGAIN if such searches have taken too
+ * much of the time, and an error of mappings_read_within.
+ */
+int process_find_mapping(struct process *p, const char *const *names, size_t nr, u64 *out);
 
 /* Reads the mappings again if they are stale. */
 void process_refresh(struct process *p);

@@ -8,24 +8,28 @@
  * X(field, ENUMERATOR, key in pprof and as a dimension of the page's format, key in OTLP). Process
  * and thread have two more dimensions, `process` and `thread`, with their numbers. Time is the
  * number of a slot of profile.slot_ns since the start. Tags are labels of other tools that have no
- * field here (export/interchange/tags.h). A JVM has a name for people
+ * field here (export/interchange/tags.h). Instance, environment and version are what a process
+ * publishes of itself (jvm/process/process_context.h). A JVM has a name for people
  * (jvm/process/process_names.h). The label `stack` of a stack that lacks frames has the keys of the
  * notes that count it, separated by blanks (profile/selection.h).
  */
-#define LABELS(X)                                                     \
-	X(comm, COMM, "comm", "process.executable.name")              \
-	X(thread, THREAD, "thread", "thread.name")                    \
-	X(state, STATE, "state", "thread.state")                      \
-	X(leaf, LEAF, "leaf", "sysflame.leaf")                        \
-	X(stack, STACK, "stack", "sysflame.stack")                    \
-	X(container_id, CONTAINER_ID, "container_id", "container.id") \
-	X(container, CONTAINER, "container", "container.name")        \
-	X(namespace, NAMESPACE, "namespace", "k8s.namespace.name")    \
-	X(pod, POD, "pod", "k8s.pod.name")                            \
-	X(pod_uid, POD_UID, "pod_uid", "k8s.pod.uid")                 \
-	X(service, SERVICE, "service", "sysflame.service")            \
-	X(jvm, JVM, "jvm", "sysflame.jvm")                            \
-	X(tags, TAGS, "tags", "sysflame.tags")                        \
+#define LABELS(X)                                                                 \
+	X(comm, COMM, "comm", "process.executable.name")                          \
+	X(thread, THREAD, "thread", "thread.name")                                \
+	X(state, STATE, "state", "thread.state")                                  \
+	X(leaf, LEAF, "leaf", "sysflame.leaf")                                    \
+	X(stack, STACK, "stack", "sysflame.stack")                                \
+	X(container_id, CONTAINER_ID, "container_id", "container.id")             \
+	X(container, CONTAINER, "container", "container.name")                    \
+	X(namespace, NAMESPACE, "namespace", "k8s.namespace.name")                \
+	X(pod, POD, "pod", "k8s.pod.name")                                        \
+	X(pod_uid, POD_UID, "pod_uid", "k8s.pod.uid")                             \
+	X(service, SERVICE, "service", "sysflame.service")                        \
+	X(instance, INSTANCE, "instance", "service.instance.id")                  \
+	X(environment, ENVIRONMENT, "environment", "deployment.environment.name") \
+	X(version, VERSION, "version", "service.version")                         \
+	X(jvm, JVM, "jvm", "sysflame.jvm")                                        \
+	X(tags, TAGS, "tags", "sysflame.tags")                                    \
 	X(time, TIME, "time", "sysflame.time_slot")
 
 enum label {

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "capture/samples/virtual_waits.h"
+#include "jvm/process/process_context.h"
 #include "jvm/process/process_names.h"
 
 #define ID_SHOWN 12 /* digits of a container id, as runtimes show them */
@@ -160,8 +161,11 @@ static const struct process_names *names_of(const struct levels *l, struct proce
 {
 	static const struct process_names none;
 
-	if (!l->has_services && !process_is_java(p))
+	if (!l->has_services && !process_is_java(p)) {
+		if (!is_over)
+			process_context_update(p);
 		return &none;
+	}
 	const char *command = p->is_jvm ? jvm_registry_command(l->jvms, p->id) : NULL;
 	return process_names_update(p, command, c, is_over);
 }
@@ -249,7 +253,7 @@ static struct labels past_labels(const struct levels *l, const struct sample *sa
 {
 	const u64 *newest =
 		dict_find(&l->programs->newest, program_key(sample->task.pid, traits.program_ns));
-	struct labels found = { .service = traits.comm };
+	struct labels found = { .service = l->has_services ? traits.comm : NULL };
 
 	if (newest) {
 		found = l->profile->labels.at[*newest - 1];
@@ -266,7 +270,8 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 	const struct process_names *names = names_of(l, p, c, false);
 	bool is_past = traits.program_ns != p->program_ns;
 	const struct labels past = is_past ? past_labels(l, sample, traits) : (struct labels){ 0 };
-	const char *service = is_past ? past.service : names->service;
+	const struct process_context *context = &p->context;
+	const char *service = l->has_services ? names->service : context->service;
 	const struct labels labels = {
 		.pid = sample->task.pid,
 		.tid = sample->task.tid,
@@ -281,7 +286,10 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 		.namespace = c ? c->namespace : NULL,
 		.pod = c ? c->pod : NULL,
 		.pod_uid = c ? c->pod_uid : NULL,
-		.service = l->has_services ? service : NULL,
+		.service = is_past ? past.service : service,
+		.instance = is_past ? past.instance : context->instance,
+		.environment = is_past ? past.environment : context->environment,
+		.version = is_past ? past.version : context->version,
 		.jvm = is_past ? past.jvm : names->jvm,
 	};
 
@@ -372,7 +380,10 @@ static labels_id with_new_names(struct settling *s, labels_id id, struct process
 		const struct process_names *names = names_of(l, p, c, is_over);
 		take_container(&new, c);
 		new.jvm = names->jvm ?: new.jvm;
-		new.service = l->has_services ? names->service : new.service;
+		new.service = l->has_services ? names->service : p->context.service ?: new.service;
+		new.instance = p->context.instance ?: new.instance;
+		new.environment = p->context.environment ?: new.environment;
+		new.version = p->context.version ?: new.version;
 	}
 	take_container(&new, containers_known(l->containers, new.container_id));
 	new.thread = whole_thread(l, &s->names, &new);

@@ -42,6 +42,8 @@ struct selectors {
 	VEC(struct selector) all;
 };
 
+/* Of selectors that include, and of those that exclude. */
+#define BOTH(bit)    ((u32)(bit) | (u32)(bit) << SELECT_EXCLUDE_SHIFT)
 #define NO_SUBSYSTEM (CGROUP_UNIFIED - 1) /* a hierarchy without controllers: systemd's own */
 
 /*
@@ -265,7 +267,6 @@ static void target_groups_configure(struct target_groups *g, struct selectors *s
 {
 	struct group_list found = { 0 };
 	bool is_any_absent = false;
-
 	containers_set_credit(g->containers, FIRST_LOOK_NS);
 	look(g, selectors, &found);
 	containers_set_credit(g->containers, 0);
@@ -364,6 +365,7 @@ static const struct kind kinds[NR_TARGET_KINDS] = {
 	[TARGET_CGROUP] = { "cgroup", SELECT_CGROUP },
 	[TARGET_CONTAINER] = { "container", SELECT_CONTAINER },
 	[TARGET_POD] = { "pod", SELECT_POD },
+	[TARGET_SERVICE] = { "service", SELECT_SERVICE },
 	[TARGET_WITHIN] = { "within", SELECT_WITHIN },
 };
 
@@ -599,8 +601,8 @@ int targets_exclude(struct targets *t, const char *text, struct str *why)
 			return targets_add(t, kind, true, text + len + has_value, why);
 	}
 	str_addf(why,
-		 "takes KIND=VALUE with pid, comm, user, cgroup, container or pod for KIND, or "
-		 "jvms");
+		 "takes KIND=VALUE with pid, comm, user, cgroup, container, pod or service for "
+		 "KIND, or jvms");
 	return -EINVAL;
 }
 
@@ -662,12 +664,11 @@ bool targets_have_ended(const struct targets *t)
 void targets_configure(struct targets *t, struct containers *containers,
 		       struct programs_options *options)
 {
-	const u32 by_group = SELECT_CGROUP | SELECT_CONTAINER | SELECT_POD | SELECT_WITHIN;
-
 	memcpy(options->knobs.wait_for, t->wait_for, sizeof(t->wait_for));
 	options->knobs.include = t->include;
 	options->knobs.exclude = t->exclude;
-	if (!((t->include | t->exclude >> SELECT_EXCLUDE_SHIFT) & by_group))
+	if (!((t->include | t->exclude) &
+	      BOTH(SELECT_CGROUP | SELECT_CONTAINER | SELECT_POD | SELECT_WITHIN)))
 		return;
 	t->groups = target_groups_new(containers);
 	target_groups_configure(t->groups, &t->selectors, &options->knobs);
@@ -773,7 +774,7 @@ int targets_open(struct targets *t, struct programs *bpf)
 
 int targets_select_children(const struct targets *t)
 {
-	if (!((t->include | t->exclude >> SELECT_EXCLUDE_SHIFT) & SELECT_PID))
+	if (!((t->include | t->exclude) & BOTH(SELECT_PID)))
 		return 0;
 	int err = programs_select_children(t->bpf);
 	if (err)
@@ -802,18 +803,35 @@ void targets_add_missing(const struct targets *t, struct str *out)
 		}
 }
 
-bool targets_set_jvm(struct targets *t, pid_t pid, bool is_jvm)
+/* Replaces the bits of `bits` by `new`. Returns whether that has changed the mask. */
+static bool set_bits(struct targets *t, pid_t pid, u32 bits, u32 new)
 {
-	const u32 bits = SELECT_JVM | SELECT_JVM << SELECT_EXCLUDE_SHIFT;
 	u32 key = (u32)pid, old = 0;
 
-	if (!((t->include | t->exclude) & bits))
-		return false;
 	bpf_map_lookup_elem(t->fds.pids, &key, &old);
-	u32 mask = is_jvm ? old | bits : old & ~bits;
-	if (mask != old)
-		bpf_map_update_elem(t->fds.pids, &key, &mask, BPF_ANY);
-	return mask != old;
+	u32 mask = (old & ~bits) | new;
+	return mask != old && !bpf_map_update_elem(t->fds.pids, &key, &mask, BPF_ANY);
+}
+
+bool targets_set_jvm(struct targets *t, pid_t pid, bool is_jvm)
+{
+	return (t->include | t->exclude) & BOTH(SELECT_JVM) &&
+	       set_bits(t, pid, BOTH(SELECT_JVM), is_jvm ? BOTH(SELECT_JVM) : 0);
+}
+
+bool targets_need_services(const struct targets *t)
+{
+	return (t->include | t->exclude) & BOTH(SELECT_SERVICE);
+}
+
+bool targets_set_service(struct targets *t, pid_t pid, const char *service)
+{
+	u32 mask = 0;
+
+	vec_each(s, &t->selectors.all)
+		if (s->kind == TARGET_SERVICE && service && !strcmp(s->text, service))
+			mask |= s->mask;
+	return targets_need_services(t) && set_bits(t, pid, BOTH(SELECT_SERVICE), mask);
 }
 
 bool targets_hold(const struct targets *t, const struct process *p)
@@ -878,7 +896,5 @@ int targets_find_new(struct targets *t, struct processes *all, process_fn select
 
 bool targets_may_change(const struct targets *t)
 {
-	const u32 reported = SELECT_PID | SELECT_JVM;
-
-	return (t->include | t->exclude >> SELECT_EXCLUDE_SHIFT) & ~reported;
+	return (t->include | t->exclude) & ~BOTH(SELECT_PID | SELECT_JVM | SELECT_SERVICE);
 }

@@ -18,6 +18,7 @@ enum target_kind {
 	TARGET_CGROUP,    /* with the groups below it */
 	TARGET_CONTAINER, /* "ID" or "NAME" */
 	TARGET_POD,       /* "NAME", "NAMESPACE/NAME" or its uid */
+	TARGET_SERVICE,   /* the service of jvm/process/process_names.h */
 	TARGET_WITHIN,    /* targets_bound */
 	NR_TARGET_KINDS,
 };
@@ -140,3 +141,11 @@ void targets_follow(struct targets *t);
  * targets.
  */
 bool targets_set_jvm(struct targets *t, pid_t pid, bool is_jvm);
+
+/* Whether a selector refers to services. Then every process's service must be reported. */
+bool targets_need_services(const struct targets *t);
+
+/*
+ * Records the service of a process. Returns whether that may change which processes are targets.
+ */
+bool targets_set_service(struct targets *t, pid_t pid, const char *service);

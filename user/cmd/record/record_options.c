@@ -50,6 +50,8 @@ static void add_targets(opt_table *t, struct record_options *o)
 		  "record only these containers" },
 		{ 0, "pod", OPT_LIST, &o->selected[TARGET_POD], "[NS/]NAME,..",
 		  "record only these Kubernetes pods" },
+		{ 0, "service", OPT_LIST, &o->selected[TARGET_SERVICE], "NAME,..",
+		  "record only processes of these services: service.name, OTEL_SERVICE_NAME, .." },
 		{ 0, "exclude", OPT_LIST, &o->excluded, "KIND=VALUE",
 		  "leave out comm=NAME, pod=NAME, .. or jvms; may be repeated" },
 		{ 0, "thread-name", OPT_STRING, &o->thread, "REGEX",
@@ -189,9 +191,9 @@ static void fill_table(struct record_options *o, opt_table *out)
 #define usage_error(...) (log_error(__VA_ARGS__), -EINVAL)
 
 static const char *const target_options[NR_TARGET_KINDS] = {
-	[TARGET_PID] = "-p",     [TARGET_COMM] = "--comm",     [TARGET_USER] = "--user",
-	[TARGET_JVM] = "--jvms", [TARGET_CGROUP] = "--cgroup", [TARGET_CONTAINER] = "--container",
-	[TARGET_POD] = "--pod",
+	[TARGET_PID] = "-p",     [TARGET_COMM] = "--comm",       [TARGET_USER] = "--user",
+	[TARGET_JVM] = "--jvms", [TARGET_CGROUP] = "--cgroup",   [TARGET_CONTAINER] = "--container",
+	[TARGET_POD] = "--pod",  [TARGET_SERVICE] = "--service",
 };
 
 static int choose_targets(struct record_options *o)

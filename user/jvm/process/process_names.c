@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "jvm/process/main_class.h"
+#include "jvm/process/process_context.h"
 #include "jvm/process/words.h"
 #include "proc/status.h"
 
@@ -81,6 +82,8 @@ static char *service_of(const struct process *p)
 
 	if (n->is_kernel)
 		return xstrdup(SERVICE_KERNEL);
+	if (has_text(p->context.service))
+		return xstrdup(p->context.service);
 	if (has_text(n->own_service))
 		return xstrdup(n->own_service);
 	return has_text(n->container) ? words_clean(n->container) : xstrdup(n->main);
@@ -95,9 +98,11 @@ static void compose(struct process *p, const char *container)
 	set(&n->container, xstrdup(container));
 	set(&n->main, n->main_class ? xstrdup(n->main_class) : words_clean(p->comm));
 	set(&n->service, service_of(p));
-	set(&n->jvm, is_own && process_is_java(p)
-			     ? jvm_name(n->main_class, n->own_service, container)
-			     : NULL);
+	set(&n->jvm,
+	    is_own && process_is_java(p)
+		    ? jvm_name(n->main_class, p->context.service ?: n->own_service, container)
+		    : NULL);
+	n->nr_context_changes = p->context.nr_changes;
 }
 
 const struct process_names *process_names_update(struct process *p, const char *command,
@@ -109,11 +114,14 @@ const struct process_names *process_names_update(struct process *p, const char *
 	bool is_more = facts & ~n->facts;
 
 	is_over |= p->exit_ns != 0;
+	if (!is_over)
+		process_context_update(p);
 	if (is_more || (n->again_ns && !is_over && time_mono_ns() >= n->again_ns)) {
 		look(p, command, is_over);
 		n->facts |= facts;
 		compose(p, container);
-	} else if (strcmp(n->container, container) != 0) {
+	} else if (strcmp(n->container, container) != 0 ||
+		   n->nr_context_changes != p->context.nr_changes) {
 		compose(p, container);
 	}
 	return n;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The names of a process: its service, the main class of a JVM, and the JVM's name for people. A
- * service is the first of these that is known: OTEL_SERVICE_NAME in its environment, service.name
+ * service is the first of these that is known: service.name in the context that it publishes
+ * (process_context.h), OTEL_SERVICE_NAME in its environment, service.name
  * in OTEL_RESOURCE_ATTRIBUTES, the container's name, the JVM's main class or jar, the program's
  * name. Threads of the kernel are one service, SERVICE_KERNEL. Names are clean UTF-8.
  */
@@ -26,10 +27,11 @@ const struct process_names *process_names_update(struct process *p, const char *
 
 /*
  * "tomcat - Bootstrap": the service and the main class or jar, without its package or folder. The
- * service is the first of these that is known: OTEL_SERVICE_NAME, service.name in
- * OTEL_RESOURCE_ATTRIBUTES, the container's name (NULL or "" if unknown), the product that the main
- * class belongs to. Without a service the name is the main class or jar alone. A vague class keeps
- * the last part of its package: "shop.Main". NULL if nothing is known. Caller frees. `main` is
- * main_class(), `service` that of the environment; each may be NULL.
+ * service is the first of these that is known: that of the published context, OTEL_SERVICE_NAME,
+ * service.name in OTEL_RESOURCE_ATTRIBUTES, the container's name (NULL or "" if unknown), the
+ * product that the main class belongs to. Without a service the name is the main class or jar
+ * alone. A vague class keeps the last part of its package: "shop.Main". NULL if nothing is known.
+ * Caller frees. `main` is main_class(), `service` that of the context or the environment; each may
+ * be NULL.
  */
 char *jvm_name(const char *main, const char *service, const char *container);
