@@ -8,6 +8,8 @@ import java.util.concurrent.locks.*;
  * waited so far below the methods seventy, twenty and ten, which take 70, 20 and 10 % of the waits.
  * Threads that still wait are counted up to that moment. KIND: sleep, park, lock, monitor, wait,
  * condition, semaphore, queue, forever; "direct-" before it starts the threads without an executor.
+ * socket: reads a byte from a server of its own, which answers after 3 ms. file: reads a byte from a
+ * pipe in the same way, for which a thread keeps its carrier.
  * mixed: each waits for ever, in one of six ways, at a depth of its own.
  */
 public class VirtualWaits {
@@ -52,6 +54,8 @@ public class VirtualWaits {
 		case "condition": LOCK.lock(); try { CONDITION.awaitNanos(3_000_000); } finally { LOCK.unlock(); } break;
 		case "semaphore": PERMITS.tryAcquire(3, TimeUnit.MILLISECONDS); break;
 		case "forever": LockSupport.park(); break;
+		case "socket": Server.ask(); break;
+		case "file": Pipe.ask(); break;
 		case "sleep-forever": Thread.sleep(Long.MAX_VALUE / 1_000_000); break;
 		case "wait-forever": Object mine = new Object(); synchronized (mine) { mine.wait(); } break;
 		case "condition-forever": LOCK.lock(); try { CONDITION.await(); } finally { LOCK.unlock(); } break;
@@ -88,6 +92,89 @@ public class VirtualWaits {
 			twenty(w, kind);
 		} else {
 			ten(w, kind);
+		}
+	}
+
+	/* Answers each byte after 3 ms; a connection for each thread. */
+	static class Server {
+		static final java.net.ServerSocket SERVER = open();
+		static final ConcurrentHashMap<Thread, java.net.Socket> SOCKETS = new ConcurrentHashMap<>();
+
+		static java.net.ServerSocket open() {
+			try {
+				java.net.ServerSocket server = new java.net.ServerSocket(0, 1000, java.net.InetAddress.getLoopbackAddress());
+				Thread accepts = new Thread(() -> accept(server));
+				accepts.setDaemon(true);
+				accepts.start();
+				return server;
+			} catch (java.io.IOException e) {
+				throw new IllegalStateException(e);
+			}
+		}
+
+		static void accept(java.net.ServerSocket server) {
+			try {
+				while (true) {
+					java.net.Socket s = server.accept();
+					Thread answers = new Thread(() -> answer(s));
+					answers.setDaemon(true);
+					answers.start();
+				}
+			} catch (java.io.IOException e) {
+				throw new IllegalStateException(e);
+			}
+		}
+
+		static void answer(java.net.Socket s) {
+			try {
+				for (int c; (c = s.getInputStream().read()) >= 0;) {
+					Thread.sleep(3);
+					s.getOutputStream().write(c);
+				}
+			} catch (Exception e) {
+				throw new IllegalStateException(e);
+			}
+		}
+
+		static void ask() throws Exception {
+			java.net.Socket s = SOCKETS.get(Thread.currentThread());
+			if (s == null) {
+				s = new java.net.Socket(SERVER.getInetAddress(), SERVER.getLocalPort());
+				s.setTcpNoDelay(true);
+				SOCKETS.put(Thread.currentThread(), s);
+			}
+			s.getOutputStream().write(1);
+			s.getInputStream().read();
+		}
+	}
+
+	/* A named pipe into which a thread writes a byte every 3 ms. */
+	static class Pipe {
+		static final ConcurrentHashMap<Thread, java.io.FileInputStream> PIPES = new ConcurrentHashMap<>();
+
+		static void ask() throws Exception {
+			java.io.FileInputStream in = PIPES.get(Thread.currentThread());
+			if (in == null) {
+				String path = java.nio.file.Files.createTempDirectory("pipe").resolve("p").toString();
+				new ProcessBuilder("mkfifo", path).start().waitFor();
+				Thread writes = new Thread(() -> write(path));
+				writes.setDaemon(true);
+				writes.start();
+				in = new java.io.FileInputStream(path);
+				PIPES.put(Thread.currentThread(), in);
+			}
+			in.read();
+		}
+
+		static void write(String path) {
+			try (java.io.FileOutputStream out = new java.io.FileOutputStream(path)) {
+				new java.io.File(path).delete();
+				new java.io.File(path).getParentFile().delete();
+				for (;; Thread.sleep(3))
+					out.write(1);
+			} catch (Exception e) {
+				throw new IllegalStateException(e);
+			}
 		}
 	}
 
