@@ -30,6 +30,8 @@ const plain = (frame) => frame.replace(/_\[.\]$/, '');
 // The centre of a frame in the window, found by name. Tests use the mouse as users do.
 const centre = (page, name) => page.evaluate((wanted) => {
 	const { app } = sysflame, frame = document.getElementById('canvas').getBoundingClientRect();
+	if (!app.painter.scene) // a busy browser has not drawn it yet
+		app.paint();
 	const box = app.layout.boxes.find((b) => !b.fog && app.view.names[app.view.nameOf(b.node)] === wanted);
 	return { x: frame.left + box.x + Math.min(box.w / 2, 20), y: frame.top + app.painter.top(box.row) + 10, w: box.w };
 }, name);
