@@ -87,8 +87,8 @@ static void find_file(struct event *e, const struct event_options *o)
 }
 
 /*
- * Takes the places of e->what in the file. If there are none, `why` lists similar names in the
- * file.
+ * Looks e->what up in the file e->place: a function, or a USDT probe. Sets the file offsets at
+ * which the event's probe goes. If the file has no such name, `why` lists similar names it has.
  */
 static int find_places(struct event *e, const struct event_options *o, enum places_kind kind,
 		       struct str *why)

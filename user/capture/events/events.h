@@ -115,8 +115,9 @@ void events_fini(struct events *all);
 void events_add_types(const struct events *all, struct profile *profile, u32 types[ABI_EVENTS]);
 
 /*
- * Calls `tell` for each event's name, or pattern of names, with its help. `why_not` says why this
- * node cannot record the event; NULL if it can. `all`: lists every name instead of patterns.
+ * Calls `tell` for each event. The event has one name, or a pattern such as "tracepoint:*" for many
+ * names; with `all`, `tell` is called for each of these names instead. The callback's `why_not` is
+ * the sentence why this node cannot record the event, or NULL if it can.
  */
 typedef void (*events_visit_fn)(const char *name, const char *unit, const char *help,
 				const char *why_not, void *ctx);

@@ -26,9 +26,9 @@ enum handover {
 };
 
 /*
- * Receives a descriptor without waiting; *kind says what it is. If `kind` is NULL, everything but
- * an end of a channel is dropped. Returns the descriptor, -EAGAIN if none has arrived, -EPIPE if
- * the supervisor is gone.
+ * Receives a descriptor and its kind without waiting. A caller that passes NULL for `kind` wants
+ * channels only: descriptors of files are closed. Returns the descriptor, -EAGAIN if none has
+ * arrived, or -EPIPE if the supervisor has ended.
  */
 int handover_receive(int sock, enum handover *kind);
 
