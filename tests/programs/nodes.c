@@ -223,6 +223,7 @@ static void answer(struct node *n, const char *reply, const struct fleet_request
 	copy_text(a->node, sizeof(a->node), n->name);
 	copy_text(a->labels, sizeof(a->labels), n->labels);
 	copy_text(a->version, sizeof(a->version), SYSFLAME_VERSION);
+	copy_text(a->kernel, sizeof(a->kernel), "6.1.0");
 	copy_text(a->services[0], sizeof(a->services[0]), o.service);
 	a->instance = instance_of(n);
 	a->verdict = v;

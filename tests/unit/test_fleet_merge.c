@@ -12,7 +12,6 @@
 #include "export/read.h"
 #include "fleet/controller/combine.h"
 #include "fleet/controller/merge.h"
-#include "fleet/controller/prune.h"
 #include "profile/tree.h"
 
 struct merged {

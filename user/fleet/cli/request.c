@@ -298,6 +298,8 @@ int requests_begin(struct requests *a, const struct connection_options *o, bool 
 	if (!a->resumed.len)
 		copy_text(a->inbox, sizeof(a->inbox), inbox);
 	read_known(a);
+	canary_open(&a->canary, o->dir);
+	a->host.canary = &a->canary;
 	return connect_link(a);
 }
 
@@ -343,6 +345,7 @@ void requests_end(struct requests *a)
 	workers_free(a->host.workers);
 	free(a->why);
 	free(a->known);
+	canary_fini(&a->canary);
 	str_fini(&a->resumed);
 	explicit_bzero(a->private_key, sizeof(a->private_key));
 }

@@ -53,6 +53,7 @@ struct requests {
 	u64 nr_stored;     /* messages that the stream keeps */
 	bool names_silent; /* set by the subcommand: requests_log_silent follows */
 	bool has_asked_silent;
+	struct canary canary;
 	char *known; /* names of nodes that should answer a census, a line each; owned; NULL */
 	char inbox[64];
 	u8 private_key[FLEET_KEY_LEN];

@@ -51,18 +51,6 @@ static struct fleet_request order_request(const struct controller_order *o, enum
 	return r;
 }
 
-/* Signs a request, and appends it as a message. Negative errno. */
-static int order_seal(const struct fleet_request *r, const u8 *private_key, struct str *out)
-{
-	struct fleet_message m = { .kind = MESSAGE_SIGNED };
-	int err = request_encode(r, &m.sealed);
-
-	err = err ?: key_sign(private_key, KEY_FOR_REQUEST, &m.sealed);
-	if (!err)
-		message_encode(&m, out);
-	return err;
-}
-
 struct controller {
 	struct controller_order order;
 	const struct controller_host *host;
@@ -159,7 +147,7 @@ static int publish_signed(struct controller *c, struct fleet_request *r, const c
 	auto_str struct str bytes = { 0 };
 
 	if (!random_bytes(r->nonce, sizeof(r->nonce)) ||
-	    order_seal(r, c->host->private_key, &bytes))
+	    request_seal(r, c->host->private_key, &bytes))
 		return -EIO;
 	publish(c, subject, reply, bytes.at, bytes.len);
 	return 0;
@@ -370,6 +358,8 @@ void controller_choose(struct controller *c, double share)
 	u32 nr_chosen = nr < 1 ? 1 : (u32)nr;
 	bool in_waves = c->order.has_waves && c->order.want == WANT_RECORDING &&
 			nr_chosen > CONTROLLER_WAVES_FROM;
+	bool is_known = in_waves && canary_knows(c->host->canary, c->order.events, c->order.hz,
+						 c->host->wall_ms(c->host->ctx), &c->census);
 
 	if (c->phase != CONTROLLER_CHOICE || !(share > 0))
 		return;
@@ -380,8 +370,10 @@ void controller_choose(struct controller *c, double share)
 		     true);
 		return;
 	}
-	choice_plan(&c->choice, nr_chosen, in_waves);
+	choice_plan(&c->choice, nr_chosen, in_waves && !is_known);
 	c->combine.holds = c->choice.nr_waves > 1;
+	if (is_known)
+		report(c, "all nodes at once: their versions recorded the same within a day");
 	if (c->choice.nr_waves == 1)
 		settle(c);
 	else
@@ -606,6 +598,11 @@ static void step_merge(struct controller *c)
 	} else if (!gather_count(&c->nodes, GATHER_DELIVERED)) {
 		fail(c, xstrdup("no node delivered a profile"), false);
 	} else if (c->order.want == WANT_AUDIT || c->is_noted) {
+		if (c->order.want == WANT_RECORDING &&
+		    canary_learn(c->host->canary, c->order.events, c->order.hz,
+				 c->host->wall_ms(c->host->ctx), &c->nodes))
+			report(c, "the next recording has waves again: %s cannot be written",
+			       c->host->canary->path);
 		enter(c, CONTROLLER_ENDED);
 	} else if (coverage_add(&c->combine.next, &state, c->order.selector)) {
 		fail(c, xstrdup("there is no memory for the notes"), false);

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "fleet/controller/canary.h"
 #include "fleet/controller/gather.h"
 #include "fleet/controller/merge.h"
 
@@ -52,6 +53,7 @@ struct controller_host {
 	/* A node's answer to WANT_AUDIT. May be NULL. */
 	void (*text)(void *ctx, const char *node, const void *bytes, size_t len);
 	struct workers *workers; /* NULL: profiles are merged in this process */
+	struct canary *canary;   /* NULL: all large recordings have waves */
 	const u8 *private_key;   /* of the person; FLEET_KEY_LEN bytes */
 	const char *inbox;       /* "_INBOX.x" */
 	bool filters;            /* nodes may deliver samples of other processes, too */

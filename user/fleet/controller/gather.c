@@ -202,6 +202,7 @@ static void node_free(struct gather_node *n)
 	free(n->why);
 	free(n->labels);
 	free(n->version);
+	free(n->kernel);
 	free(n->services);
 	free(n->url);
 	free(n->runs);
@@ -438,6 +439,7 @@ static void take_answer(struct gather *g, const struct fleet_answer *a)
 	n->why = xstrdup(a->why);
 	n->labels = xstrdup(a->labels);
 	n->version = xstrdup(a->version);
+	n->kernel = xstrdup(a->kernel);
 	n->services = services_text(a);
 	n->nr_services = a->nr_all_services;
 	n->url = xstrdup(a->url);
@@ -591,6 +593,7 @@ static struct fleet_message answer_of(const struct gather_node *n, const u8 *id)
 	copy_text(a->node, sizeof(a->node), n->name);
 	copy_text(a->labels, sizeof(a->labels), n->labels);
 	copy_text(a->version, sizeof(a->version), n->version);
+	copy_text(a->kernel, sizeof(a->kernel), n->kernel);
 	a->instance = n->instance;
 	a->verdict = n->verdict;
 	a->nr_cpus = n->nr_cpus;

@@ -35,11 +35,11 @@ enum gather_state {
 
 struct gather_node {
 	char name[64];
-	char *why, *labels, *version; /* owned, never NULL */
-	char *services;               /* some of the node's services, one a line */
-	u32 nr_services;              /* that it has */
-	char *url;                    /* of its own page; "": unknown */
-	char *runs;                   /* requests that the node serves, one a line */
+	char *why, *labels, *version, *kernel; /* owned, never NULL */
+	char *services;                        /* some of the node's services, one a line */
+	u32 nr_services;                       /* that it has */
+	char *url;                             /* of its own page; "": unknown */
+	char *runs;                            /* requests that the node serves, one a line */
 	u64 instance;
 	bool has_twin; /* another node of its name */
 	enum gather_state state;

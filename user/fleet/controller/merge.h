@@ -111,6 +111,16 @@ int merge_parse(const void *bytes, size_t len, struct partial_result *out);
  */
 int merge_result(struct work *k, struct str *bytes, struct str *why);
 
+#define PRUNE_FRAME "[truncated]"
+
+/*
+ * Keeps the `max` heaviest stacks of every service. Of the others PRUNE_FRAME replaces the frames
+ * between the deepest caller that is kept and the leaf: self values of methods, and totals by label
+ * and type, stay. Totals of methods stay by profile.hidden, of the 65,536 heaviest. Returns the
+ * largest value, in the first type, of a stack that was cut.
+ */
+u64 prune_stacks(struct profile *p, u32 max);
+
 /* From here on: what the worker of merge_task.c gets and returns. */
 
 enum spool_kind {

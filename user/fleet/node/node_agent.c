@@ -417,6 +417,7 @@ static void answer(const struct node_agent *n, const struct reply *r,
 		a->nr_jvms = f->nr_jvms;
 		a->busy_ppm = f->busy_ppm;
 		copy_text(a->url, sizeof(a->url), f->url ?: "");
+		copy_text(a->kernel, sizeof(a->kernel), f->kernel ?: "");
 		a->nr_services = f->nr_services;
 		a->nr_all_services = f->nr_all_services;
 		memcpy(a->services, f->services, sizeof(a->services));

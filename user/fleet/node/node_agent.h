@@ -41,7 +41,8 @@ struct node_agent_facts {
 	u32 pressure_pct; /* PSI "some" of the CPU over 10 s; 0 if unknown */
 	char services[FLEET_SERVICES][104];
 	u32 nr_services, nr_all_services;
-	const char *url; /* of its own page; NULL: unknown */
+	const char *url;    /* of its own page; NULL: unknown */
+	const char *kernel; /* its release; NULL: unknown */
 };
 
 struct node_agent_result {

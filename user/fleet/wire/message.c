@@ -10,6 +10,7 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "fleet.pb-c.h"
+#include "fleet/wire/key.h"
 #include "fleet/wire/selector.h"
 
 #define SMALL_MAX (8u << 10) /* bytes of messages that have no profile */
@@ -55,6 +56,7 @@ static const struct field answer_fields[] = {
 	FIELD(fleet_answer, version),  FIELD(fleet_answer, nr_all_services),
 	FIELD(fleet_answer, nr_cpus),  FIELD(fleet_answer, nr_jvms),
 	FIELD(fleet_answer, busy_ppm), FIELD(fleet_answer, policy_ms),
+	FIELD(fleet_answer, kernel),
 };
 
 static const struct field done_fields[] = {
@@ -360,4 +362,15 @@ void message_encode(const struct fleet_message *m, struct str *out)
 	else if (m->kind == MESSAGE_SIGNED || m->kind == MESSAGE_POLICY)
 		w.sealed.request = (ProtobufCBinaryData){ m->sealed.len, (u8 *)m->sealed.request };
 	put(m->kind, &w.base, out);
+}
+
+int request_seal(const struct fleet_request *r, const u8 *private_key, struct str *out)
+{
+	struct fleet_message m = { .kind = MESSAGE_SIGNED };
+	int err = request_encode(r, &m.sealed);
+
+	err = err ?: key_sign(private_key, KEY_FOR_REQUEST, &m.sealed);
+	if (!err)
+		message_encode(&m, out);
+	return err;
 }

@@ -101,6 +101,7 @@ struct fleet_answer {
 	u64 instance; /* random; a restarted node has another one */
 	enum verdict verdict;
 	char why[256], labels[256], version[32];
+	char kernel[65];          /* its release; "": unknown */
 	char url[FLEET_URL_TEXT]; /* of the node's own page; "": unknown */
 	char services[FLEET_SERVICES][104];
 	u32 nr_services;     /* in `services` */
@@ -184,3 +185,6 @@ bool message_url_is_valid(const char *url);
 /* The request within MESSAGE_SIGNED. -EBADMSG as above; -E2BIG if it does not fit into one. */
 int request_decode(const u8 *bytes, size_t len, struct fleet_request *out);
 int request_encode(const struct fleet_request *r, struct fleet_signed *out);
+
+/* Signs a request, and appends it as a message. Negative errno. */
+int request_seal(const struct fleet_request *r, const u8 *private_key, struct str *out);

@@ -51,6 +51,7 @@ void fleet_facts_look(const struct service *sv, int pressure_fd, struct node_age
 		.has_recorder = r->is_up,
 		.nr_cpus = r->caps.nr_cpus,
 		.nr_jvms = (u32)r->jvms.nr,
+		.kernel = r->caps.kernel,
 		.caps = { r->caps.max_hz, r->caps.max_duration_s },
 		.cpu_ns = r->cpu_ns,
 		.cpu_ppm = r->has_node ? r->node.cpu_ppm : 0,

@@ -238,6 +238,7 @@ struct fleet_requests {
 	struct fleet_connection connection;
 	char inbox[64], owner[2 * INBOX_OWNER + 1];
 	u8 private_key[FLEET_KEY_LEN];
+	struct canary canary;
 	struct controller_host host; /* of the census */
 	struct controller *census, *next_census;
 	u64 census_ms, census_ns, watched_ns;
@@ -297,6 +298,7 @@ static struct controller_host host_of(struct fleet_requests *all)
 					 .publish = census_publish,
 					 .report = census_report,
 					 .workers = all->o->workers,
+					 .canary = &all->canary,
 					 .private_key = all->private_key,
 					 .inbox = all->inbox };
 }
@@ -586,6 +588,7 @@ int fleet_requests_new(struct service *sv, const struct web_asks *o, struct flee
 	struct fleet_requests *all = xcalloc(1, sizeof(*all));
 	all->sv = sv;
 	all->o = o;
+	canary_open(&all->canary, o->dir);
 	all->host = host_of(all);
 	/* The caller's copy stays, too: web_run's options outlive this. */
 	memcpy(all->private_key, o->private_key, sizeof(all->private_key));
@@ -625,6 +628,7 @@ void fleet_requests_free(struct fleet_requests *all)
 	controller_free(all->census);
 	link_free(all->link);
 	fleet_connection_fini(&all->connection);
+	canary_fini(&all->canary);
 	explicit_bzero(all->private_key, sizeof(all->private_key));
 	free(all);
 }
