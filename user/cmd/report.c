@@ -24,12 +24,14 @@
 #include "cmd/progress_line.h"
 #include "cmd/stack_options.h"
 #include "export/format/labelset.h"
+#include "export/interchange/tags.h"
 #include "export/source_text.h"
 #include "export/writers/text.h"
 #include "profile/count.h"
 #include "profile/diff.h"
 #include "profile/names.h"
 #include "profile/profile.h"
+#include "profile/selection.h"
 #include "profile/view.h"
 
 enum {
@@ -43,7 +45,7 @@ struct options {
 	bool tree, lines, signatures, raw_names, symbolize, force, quiet, help;
 	struct late_symbols late;
 	struct stack_options stacks;
-	struct opt_list transform_words;
+	struct opt_list transform_words, with;
 	struct transforms transforms;
 };
 
@@ -143,10 +145,41 @@ static const char *const kind_titles[NR_FRAME_KINDS] = {
 
 struct splitter {
 	struct profile *p;
-	int dim; /* -1: by tier */
+	int dim;         /* -1: by tier or tag */
+	const char *tag; /* NULL: by `dim` or tier */
 	struct node_list nodes;
 	struct dict known; /* (level << 32 | node) -> new node */
 };
+
+#define BY_LABEL "label:"
+
+/* The value of a label of other tools, or one that a thread publishes. The caller frees it. */
+static char *tag_value(const struct labels *l, const char *key)
+{
+	const char *at = l->tags;
+	struct tag tag;
+
+	while (tag_next(&at, &tag)) {
+		bool is_it = !strcmp(tag.key, key);
+		char *value = !is_it          ? NULL
+			      : tag.is_number ? xasprintf("%lld", (long long)tag.number)
+					      : xstrdup(tag.text);
+		tag_fini(&tag);
+		if (is_it)
+			return value;
+	}
+	return NULL;
+}
+
+static bool has_tag(const struct profile *p, const char *key)
+{
+	vec_each(l, &p->labels) {
+		auto_free char *value = tag_value(l, key);
+		if (value)
+			return true;
+	}
+	return false;
+}
 
 static bool is_reported(const struct profile *p, enum label dim)
 {
@@ -156,11 +189,20 @@ static bool is_reported(const struct profile *p, enum label dim)
 	return false;
 }
 
-static int find_dim(const struct profile *p, const char *by, int *dim, struct str *why)
+/* "label:NAME" may also be a tag, which *tag points to then. */
+static int find_dim(const struct profile *p, const char *by, int *dim, const char **tag,
+		    struct str *why)
 {
+	bool is_label = !strncmp(by, BY_LABEL, strlen(BY_LABEL));
+
+	by += is_label ? strlen(BY_LABEL) : 0;
 	*dim = labelsets_dim_find(by);
-	if (!strcmp(by, BY_TIER) || (*dim >= 0 && *dim != LABEL_TIME && *dim != LABEL_JVM &&
-				     is_reported(p, (enum label) * dim)))
+	*tag = is_label && *dim < 0 && has_tag(p, by) ? by : NULL;
+	if (*tag)
+		return 0;
+	if ((!is_label && !strcmp(by, BY_TIER)) ||
+	    (*dim >= 0 && *dim != LABEL_TIME && *dim != LABEL_JVM &&
+	     is_reported(p, (enum label) * dim)))
 		return 0;
 	str_addf(why, "the profile does not have it; it has ");
 	for (enum label i = 0; i < NR_LABELS; i++)
@@ -180,6 +222,11 @@ static frame_id level_frame(struct splitter *s, const struct weight *w)
 {
 	struct profile *p = s->p;
 
+	if (s->tag) {
+		auto_free char *value = tag_value(&p->labels.at[w->labels], s->tag);
+		return frames_intern(p->frames, FRAME_GROUP, value && *value ? value : "(none)",
+				     "");
+	}
 	if (s->dim < 0) {
 		enum frame_kind kind =
 			w->node ? frames_get(p->frames, p->nodes.at[w->node].frame)->kind
@@ -221,24 +268,33 @@ static void start_level(struct splitter *s, frame_id level)
 		*root = add_node(s, 0, level);
 }
 
-/* Whether profile_split would succeed: 0, or -EINVAL and a sentence in `why`. */
-static int profile_split_check(const struct profile *p, const char *by, struct str *why)
+/*
+ * Whether profile_split would succeed: 0, or -EINVAL and a sentence in `why`. *by becomes the word
+ * of the page, which knows no tags; NULL for one.
+ */
+static int profile_split_check(const struct profile *p, const char **by, struct str *why)
 {
+	const char *tag;
 	int dim;
+	int err = find_dim(p, *by, &dim, &tag, why);
 
-	return find_dim(p, by, &dim, why);
+	if (!err && dim >= 0)
+		*by = labelsets_dim_name((enum label)dim);
+	else if (!err && tag)
+		*by = NULL;
+	return err;
 }
 
 /*
  * Splits stacks by a label, like "Split by" of the page (user/ui/page/stacks/split.js). Adds
  * a level below the root: the value of the label dimension `by` ("process", "thread", ..), or for
- * "tier" the kind of the leaf frame. Sums stay the same. Returns -EINVAL and a sentence in `why`
- * if the profile has no such dimension.
+ * "tier" the kind of the leaf frame, for "label:NAME" a label or tag. Sums stay the same. Returns
+ * -EINVAL and a sentence in `why` if the profile has no such dimension.
  */
 static int profile_split(struct profile *p, const char *by, struct str *why)
 {
 	struct splitter s = { .p = p };
-	int err = find_dim(p, by, &s.dim, why);
+	int err = find_dim(p, by, &s.dim, &s.tag, why);
 
 	if (err)
 		return err;
@@ -264,20 +320,61 @@ static int change(const struct options *o, const struct format *f, struct profil
 {
 	auto_str struct str why = { 0 };
 
+	const char *split = o->split;
 	bool is_page = f && f->has_view;
-	int err = !o->split ? 0
-		  : is_page ? profile_split_check(p, o->split, &why)
-			    : profile_split(p, o->split, &why);
+	int err = split && is_page ? profile_split_check(p, &split, &why) : 0;
+	if (!err && o->split && (!is_page || !split))
+		err = profile_split(p, o->split, &why);
 	if (err) {
 		log_error("--split %s: %s", o->split, why.at);
 		return err;
 	}
 	err = transforming_apply(&o->transforms, f, p);
-	if (!err && o->split && is_page)
-		view_add(p, "split", o->split);
+	if (!err && split && is_page)
+		view_add(p, "split", split);
 	if (!err && f)
 		stack_options_turn(&o->stacks, f, p);
 	return err;
+}
+
+static bool is_with(const struct labels *l, const void *ctx)
+{
+	const char *with = ctx;
+	size_t len = strcspn(with, "=");
+	auto_free char *name = xstrndup(with, len);
+	const char *value = with + len + 1;
+	int dim = labelsets_dim_find(name);
+	auto_free char *own = dim >= 0 ? labelsets_text(l, (enum label)dim) : tag_value(l, name);
+
+	return own && (!strcmp(own, value) || (dim >= 0 && !strcmp(l->text[dim], value)));
+}
+
+static bool keeps_all(const struct labels *l, const void *ctx)
+{
+	const struct opt_list *with = ctx;
+
+	vec_each(one, with)
+		if (!is_with(l, *one))
+			return false;
+	return true;
+}
+
+/* Keeps the samples with all labels of --with. */
+static int keep_with(const struct opt_list *with, struct profile *p)
+{
+	if (!with->nr)
+		return 0;
+	vec_each(one, with)
+		if (**one == '=' || !strchr(*one, '=')) {
+			log_error("--with %s: takes NAME=VALUE, as in service=shop", *one);
+			return STATUS_USAGE;
+		}
+	profile_select(p, keeps_all, with);
+	if (p->weights.nr)
+		return 0;
+	log_error("--with %s: no sample has %s", with->at[0],
+		  with->nr > 1 ? "all these labels" : "this label");
+	return STATUS_FAILED;
 }
 
 static int add_sources(struct profile *p, const char *folders)
@@ -334,6 +431,9 @@ static int report(struct options *o, char **inputs, size_t nr_inputs)
 	for (size_t i = 0; i < nr_inputs; i++)
 		if (profile_file_read(inputs[i], p))
 			return STATUS_FAILED;
+	int status = keep_with(&o->with, p);
+	if (status)
+		return status;
 	if (symbolize(o, p))
 		return STATUS_USAGE;
 	profile_name_frames(p, o->raw_names ? NAMES_RAW : NAMES_SHOWN);
@@ -401,7 +501,10 @@ static int parse_and_report(struct options *o, int argc, char **argv)
 		  "the same, and search DIR first; may be repeated" },
 		DEBUGINFOD_OPT(&o->late),
 		{ 0, "split", OPT_STRING, &o->split, "BY",
-		  "add a level: process, thread, container, .. or tier" },
+		  "add a level: process, thread, container, .., tier, or label:NAME" },
+		{ 0, "by", OPT_STRING, &o->split, "BY", NULL },
+		{ 0, "with", OPT_LIST, &o->with, "NAME=VALUE",
+		  "keep the samples with this label; may be repeated, and all must hold" },
 		TRANSFORM_OPT(&o->transform_words),
 		STACK_OPTS(&o->stacks),
 		{ 0, "lines", OPT_BOOL, &o->lines, NULL,
@@ -436,6 +539,7 @@ int report_main(int argc, char **argv)
 	int status = parse_and_report(&o, argc, argv);
 
 	vec_fini(&o.transform_words);
+	vec_fini(&o.with);
 	late_symbols_fini(&o.late);
 	stack_options_fini(&o.stacks);
 	transforms_fini(&o.transforms);

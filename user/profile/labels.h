@@ -9,9 +9,10 @@
  * and thread have two more dimensions, `process` and `thread`, with their numbers. Time is the
  * number of a slot of profile.slot_ns since the start. Tags are labels of other tools that have no
  * field here (export/interchange/tags.h). Instance, environment and version are what a process
- * publishes of itself (jvm/process/process_context.h). A JVM has a name for people
- * (jvm/process/process_names.h). The label `stack` of a stack that lacks frames has the keys of the
- * notes that count it, separated by blanks (profile/selection.h).
+ * publishes of itself (jvm/process/process_context.h). Trace and span are the hexadecimal numbers
+ * of the request. A JVM has a name for people (jvm/process/process_names.h). The label `stack` of a
+ * stack that lacks frames has the keys of the notes that count it, separated by blanks
+ * (profile/selection.h).
  */
 #define LABELS(X)                                                                 \
 	X(comm, COMM, "comm", "process.executable.name")                          \
@@ -29,6 +30,8 @@
 	X(environment, ENVIRONMENT, "environment", "deployment.environment.name") \
 	X(version, VERSION, "version", "service.version")                         \
 	X(jvm, JVM, "jvm", "sysflame.jvm")                                        \
+	X(trace, TRACE, "trace_id", "sysflame.trace_id")                          \
+	X(span, SPAN, "span_id", "sysflame.span_id")                              \
 	X(tags, TAGS, "tags", "sysflame.tags")                                    \
 	X(time, TIME, "time", "sysflame.time_slot")
 
@@ -43,7 +46,8 @@ enum label {
 static inline bool label_is_of_process(enum label label)
 {
 	return label != LABEL_THREAD && label != LABEL_STATE && label != LABEL_LEAF &&
-	       label != LABEL_STACK && label != LABEL_TAGS && label != LABEL_TIME;
+	       label != LABEL_STACK && label != LABEL_TRACE && label != LABEL_SPAN &&
+	       label != LABEL_TAGS && label != LABEL_TIME;
 }
 
 #define LABEL_FIRST_EXTRA \

@@ -288,6 +288,42 @@ u32 *weights_in_order(const struct profile *p, size_t *nr)
 	return order;
 }
 
+static int hex_value(char c)
+{
+	return c >= '0' && c <= '9'   ? c - '0'
+	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
+	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
+				      : -1;
+}
+
+bool id_from_hex(const char *text, u8 *out, size_t len)
+{
+	if (strlen(text) != 2 * len)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		int high = hex_value(text[2 * i]), low = hex_value(text[2 * i + 1]);
+		if (high < 0 || low < 0)
+			return false;
+		out[i] = (u8)(high << 4 | low);
+	}
+	return true;
+}
+
+char *id_to_hex(const u8 *id, size_t len)
+{
+	struct str text = { 0 };
+	u8 any = 0;
+
+	str_add(&text, "");
+	for (size_t i = 0; i < len; i++) {
+		str_addf(&text, "%02x", id[i]);
+		any |= id[i];
+	}
+	if (!any)
+		str_clear(&text);
+	return str_take(&text);
+}
+
 void texts_init(struct texts *t)
 {
 	*t = (struct texts){ 0 };

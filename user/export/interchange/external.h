@@ -107,6 +107,15 @@ char *text_from_external(const u8 *at, size_t len);
  */
 u32 *weights_in_order(const struct profile *p, size_t *nr);
 
+#define OTLP_TRACE_BYTES 16
+#define OTLP_SPAN_BYTES  8
+
+/* The number of a trace or span from its hexadecimal digits; false if they are not `len` bytes. */
+bool id_from_hex(const char *text, u8 *out, size_t len);
+
+/* Its digits. The caller frees them. "" if all bytes are 0, which means none. */
+char *id_to_hex(const u8 *id, size_t len);
+
 /* A table of texts, numbered in the order of addition. Number 0 is "". */
 struct texts {
 	VEC(char *) all;

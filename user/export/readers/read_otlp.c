@@ -41,6 +41,7 @@ enum dictionary_field {
 	TABLE_MAPPING = 1,
 	TABLE_LOCATION = 2,
 	TABLE_FUNCTION = 3,
+	TABLE_LINK = 4,
 	TABLE_TEXT = 5,
 	TABLE_ATTRIBUTE = 6,
 	TABLE_STACK = 7,
@@ -60,6 +61,11 @@ struct attribute {
 	bool is_pid, is_tid;
 };
 
+/* To a span. Texts are owned, "" if missing. */
+struct link {
+	char *trace, *span;
+};
+
 struct range {
 	u32 first, nr;
 };
@@ -75,6 +81,7 @@ struct reading {
 	VEC(struct external_mapping) mappings;
 	VEC(struct function) functions;
 	VEC(struct attribute) attributes;
+	VEC(struct link) links;
 	VEC(struct range) locations; /* range of `frames`, the innermost first */
 	VEC(frame_id) frames;
 	u64 name_bytes;           /* bytes in the names of all frames */
@@ -136,6 +143,21 @@ static int take_attribute(struct reading *r, const struct pb_field *f)
 	return 0;
 }
 
+static char *id_of(const ProtobufCBinaryData *id, size_t len)
+{
+	return id->len == len ? id_to_hex(id->data, len) : xstrdup("");
+}
+
+static int take_link(struct reading *r, const struct pb_field *f)
+{
+	auto_pb Otlp__Link *l = pb_message(&otlp__link__descriptor, f);
+	if (!l)
+		return refuse(r, "a damaged link");
+	vec_push(&r->links, (struct link){ id_of(&l->trace_id, OTLP_TRACE_BYTES),
+					   id_of(&l->span_id, OTLP_SPAN_BYTES) });
+	return 0;
+}
+
 /* Reads tables that refer to texts only. */
 static int take_table(struct reading *r, const struct pb_field *f)
 {
@@ -147,6 +169,8 @@ static int take_table(struct reading *r, const struct pb_field *f)
 		vec_push(&r->stacks, bytes);
 	} else if (f->number == TABLE_ATTRIBUTE) {
 		return take_attribute(r, f);
+	} else if (f->number == TABLE_LINK) {
+		return take_link(r, f);
 	} else if (f->number == TABLE_MAPPING) {
 		auto_pb Otlp__Mapping *m = pb_message(&otlp__mapping__descriptor, f);
 		if (!m)
@@ -337,6 +361,11 @@ static labels_id labels_of(struct reading *r, const Otlp__Sample *s)
 			labels.pid = a->is_pid ? (u32)a->number : labels.pid;
 			labels.tid = a->is_tid ? (u32)a->number : labels.tid;
 		}
+	}
+	if (s->link_index > 0 && (size_t)s->link_index < r->links.nr) {
+		const struct link *l = &r->links.at[s->link_index];
+		labels.trace = *l->trace ? l->trace : labels.trace;
+		labels.span = *l->span ? l->span : labels.span;
 	}
 	labels_id id = profile_intern_labels(r->p, &labels);
 	for (int i = 0; i < NR_LABELS; i++)
@@ -533,6 +562,11 @@ int otlp_add(const struct str *bytes, struct stack_adder *stacks, struct str *wh
 
 	vec_each(a, &r.attributes)
 		free(a->text);
+	vec_each(l, &r.links) {
+		free(l->trace);
+		free(l->span);
+	}
+	vec_fini(&r.links);
 	for (int i = 0; i < NR_LABELS; i++)
 		free((char *)r.process.text[i]);
 	vec_fini(&r.texts);

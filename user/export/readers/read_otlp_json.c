@@ -2,13 +2,15 @@
 /*
  * Reads OTLP profiles in JSON: packs the fields that sysflame reads as protocol buffers, which
  * read_otlp.c reads. Numbers of 64 bits are texts or numbers. Other fields are skipped, also the
- * ids, which are bytes. Names: profiles/v1development of opentelemetry-proto 1.11 in
- * lowerCamelCase, as its encoding in JSON demands. Part of export/readers/json_tables.h.
+ * profiles' ids. The ids of links are hexadecimal digits. Names: profiles/v1development of
+ * opentelemetry-proto 1.11 in lowerCamelCase, as its encoding in JSON demands. Part of
+ * export/readers/json_tables.h.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/interchange/external.h"
 #include "export/interchange/pb.h"
 #include "export/readers/json_tables.h"
 #include "export/readers/reader.h"
@@ -18,6 +20,7 @@ enum field_kind {
 	FIELD_NUMBER,
 	FIELD_FIXED64,
 	FIELD_TEXT,
+	FIELD_ID, /* bytes as hexadecimal digits */
 	FIELD_MESSAGE,
 };
 
@@ -75,10 +78,16 @@ static const struct json_field stack[] = {
 	{ "locationIndices", 1, FIELD_NUMBER, NULL },
 	{ NULL, 0, FIELD_END, NULL },
 };
+static const struct json_field link[] = {
+	{ "traceId", 1, FIELD_ID, NULL },
+	{ "spanId", 2, FIELD_ID, NULL },
+	{ NULL, 0, FIELD_END, NULL },
+};
 static const struct json_field dictionary[] = {
 	{ "mappingTable", 1, FIELD_MESSAGE, mapping },
 	{ "locationTable", 2, FIELD_MESSAGE, location },
 	{ "functionTable", 3, FIELD_MESSAGE, function },
+	{ "linkTable", 4, FIELD_MESSAGE, link },
 	{ "stringTable", 5, FIELD_TEXT, NULL },
 	{ "attributeTable", 6, FIELD_MESSAGE, indexed_attribute },
 	{ "stackTable", 7, FIELD_MESSAGE, stack },
@@ -92,6 +101,7 @@ static const struct json_field value_type[] = {
 static const struct json_field sample[] = {
 	{ "stackIndex", 1, FIELD_NUMBER, NULL },
 	{ "attributeIndices", 2, FIELD_NUMBER, NULL },
+	{ "linkIndex", 3, FIELD_NUMBER, NULL },
 	{ "values", 4, FIELD_NUMBER, NULL },
 	{ "timestampsUnixNano", 5, FIELD_FIXED64, NULL },
 	{ NULL, 0, FIELD_END, NULL },
@@ -159,8 +169,16 @@ static int pack_one(const json_t *json, const struct json_field *f, struct str *
 	auto_str struct str bytes = { 0 };
 	const char *text = json_string_value(json);
 
-	if (f->kind == FIELD_TEXT && !text)
+	if (f->kind != FIELD_MESSAGE && !text)
 		return refuse(why, f, "is no text");
+	if (f->kind == FIELD_ID) {
+		u8 id[OTLP_TRACE_BYTES];
+		size_t len = json_string_length(json) / 2;
+		if (len > sizeof(id) || !id_from_hex(text, id, len))
+			return refuse(why, f, "is no hexadecimal number");
+		pb_add_bytes(out, f->number, id, len);
+		return 0;
+	}
 	if (f->kind == FIELD_MESSAGE && !json_is_object(json))
 		return refuse(why, f, "is no object");
 	if (f->kind == FIELD_TEXT) {
@@ -203,7 +221,7 @@ static int pack_message(const json_t *json, const struct json_field *f, struct s
 		const json_t *all = json_object_get(json, inner->key);
 		if (!all || json_is_null(all))
 			continue;
-		if (inner->kind != FIELD_TEXT && inner->kind != FIELD_MESSAGE)
+		if (inner->kind == FIELD_NUMBER || inner->kind == FIELD_FIXED64)
 			err = pack_numbers(all, inner, out, why);
 		else if (!json_is_array(all))
 			err = pack_one(all, inner, out, why);

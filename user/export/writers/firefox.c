@@ -153,7 +153,7 @@ struct rows {
 	u64 slots_per_row;
 };
 
-/* Orders label sets by thread, ignoring time, state and tags. */
+/* Orders label sets by thread, ignoring labels of single samples. */
 static int by_thread(const void *a, const void *b, void *profile)
 {
 	const struct profile *p = profile;
@@ -163,8 +163,7 @@ static int by_thread(const void *a, const void *b, void *profile)
 				     : (x->tid > y->tid) - (x->tid < y->tid);
 
 	for (enum label i = 0; i < NR_LABELS && !order; i++)
-		if (i != LABEL_TIME && i != LABEL_STATE && i != LABEL_LEAF && i != LABEL_STACK &&
-		    i != LABEL_TAGS)
+		if (i == LABEL_THREAD || label_is_of_process(i))
 			order = strcmp(x->text[i], y->text[i]);
 	return order;
 }

@@ -30,6 +30,7 @@ struct otlp {
 	struct str dictionary;
 	struct texts texts;
 	struct texts values;    /* texts of attribute values, which are not in the table of texts */
+	struct texts links;     /* "TRACE SPAN" of the table of links */
 	struct dict mappings;   /* index of the module's text -> index */
 	struct dict locations;  /* frame -> index */
 	struct dict functions;  /* (text of the name << 32 | text of the file) -> index */
@@ -186,6 +187,30 @@ static s32 stack_of(struct otlp *x, node_id leaf)
 	return (s32)*index;
 }
 
+/* The index of the link to the sample's span; 0 if trace or span is missing or no such number. */
+static s32 link_of(struct otlp *x, const struct labels *l)
+{
+	u8 trace[OTLP_TRACE_BYTES], span[OTLP_SPAN_BYTES];
+	Otlp__Link link = OTLP__LINK__INIT, *links = &link;
+	Otlp__Dictionary fields = OTLP__DICTIONARY__INIT;
+	char text[2 * (OTLP_TRACE_BYTES + OTLP_SPAN_BYTES) + 2];
+
+	if (!id_from_hex(l->trace, trace, sizeof(trace)) ||
+	    !id_from_hex(l->span, span, sizeof(span)))
+		return 0;
+	snprintf(text, sizeof(text), "%s %s", l->trace, l->span);
+	size_t nr_known = x->links.all.nr;
+	u32 index = texts_add(&x->links, text);
+	if (index < nr_known)
+		return (s32)index;
+	link.trace_id = (ProtobufCBinaryData){ sizeof(trace), trace };
+	link.span_id = (ProtobufCBinaryData){ sizeof(span), span };
+	fields.n_links = 1;
+	fields.links = &links;
+	pb_add(&x->dictionary, &fields);
+	return (s32)index;
+}
+
 static void add_sample(struct otlp *x, const struct weight *w, struct str *out)
 {
 	const struct labels *l = &x->p->labels.at[w->labels];
@@ -197,8 +222,10 @@ static void add_sample(struct otlp *x, const struct weight *w, struct str *out)
 	if (l->tid)
 		attributes[sample.n_attribute_indexes++] =
 			indexed_attribute(x, "thread.id", NULL, l->tid);
+	sample.link_index = link_of(x, l);
 	for (enum label i = 0; i < NR_LABELS; i++)
-		if (!label_is_of_process(i) && *l->text[i])
+		if (!label_is_of_process(i) && *l->text[i] &&
+		    !(sample.link_index && (i == LABEL_TRACE || i == LABEL_SPAN)))
 			attributes[sample.n_attribute_indexes++] =
 				indexed_attribute(x, label_names[i].otlp, l->text[i], 0);
 	sample.attribute_indexes = attributes;
@@ -371,6 +398,7 @@ int otlp_write(const struct profile *p, FILE *out)
 	qsort_r(order, nr, sizeof(order[0]), by_process, (void *)p);
 	texts_init(&x.texts);
 	texts_init(&x.values);
+	texts_init(&x.links);
 	add_nothings(&x);
 	for (size_t i = 0, end; i < nr; i = end) {
 		for (end = i + 1; end < nr && is_same_process(p, order[i], order[end]);)
@@ -384,6 +412,7 @@ int otlp_write(const struct profile *p, FILE *out)
 	str_fini(&x.dictionary);
 	texts_fini(&x.texts);
 	texts_fini(&x.values);
+	texts_fini(&x.links);
 	dict_fini(&x.mappings);
 	dict_fini(&x.locations);
 	dict_fini(&x.functions);
