@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "capture/losses.h"
 #include "cmd/cmd.h"
+#include "export/writers/amount.h"
 #include "export/writers/text.h"
 #include "profile/unnamed.h"
 
@@ -21,22 +22,6 @@
 #define UNNAMED_LEAST   0.1 /* percent of the profile */
 #define BUILD_ID_PREFIX 10  /* digits that tell a build from all others of a distribution */
 
-/* 1234567 as "1,234,567"; `text` needs 28 bytes. */
-static const char *grouped(u64 number, char *text)
-{
-	char digits[24];
-	int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
-	char *out = text;
-
-	for (int i = 0; i < len; i++) {
-		if (i && (len - i) % 3 == 0)
-			*out++ = ',';
-		*out++ = digits[i];
-	}
-	*out = '\0';
-	return text;
-}
-
 static double percent(u64 part, u64 whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
@@ -45,7 +30,7 @@ static double percent(u64 part, u64 whole)
 void summary_live(const struct recording *r, u64 elapsed_ns)
 {
 	struct recording_progress now;
-	char samples[28], lost[28];
+	char samples[GROUPED_BYTES], lost[GROUPED_BYTES];
 
 	recording_progress(r, &now);
 	fprintf(stderr, "\r%.1f s   %s sample%s   %s lost   %u JVM%s \033[K",
@@ -57,7 +42,7 @@ void summary_live(const struct recording *r, u64 elapsed_ns)
 void summary_part(const struct cut *c, const char *path, u64 size_bytes)
 {
 	u64 nr_samples = 0, nr_lost = loss_counts_samples(&c->losses);
-	char bytes[28], samples[28], lost[28];
+	char bytes[GROUPED_BYTES], samples[GROUPED_BYTES], lost[GROUPED_BYTES];
 
 	for (size_t i = 0; i < ARRAY_SIZE(c->counts.by_event); i++)
 		nr_samples += c->counts.by_event[i];
@@ -126,14 +111,14 @@ static void print_jvms(const struct recorded *r, const struct recording_progress
 
 static void print_reason(const struct counter *c, u64 nr, void *ctx)
 {
-	char number[28];
+	char number[GROUPED_BYTES];
 
 	log_info("           %s %s", grouped(nr, number), c->text);
 }
 
 static void print_counter(const struct counter *c, u64 nr, void *ctx)
 {
-	char number[28];
+	char number[GROUPED_BYTES];
 
 	log_warn("%s %s; %s", grouped(nr, number), c->text, c->remedy);
 }
@@ -141,7 +126,7 @@ static void print_counter(const struct counter *c, u64 nr, void *ctx)
 static void print_incomplete(const struct incomplete *i, void *ctx)
 {
 	u32 *nr = ctx;
-	char number[28];
+	char number[GROUPED_BYTES];
 
 	if ((*nr)++ < NR_INCOMPLETE)
 		log_warn("%s %s", grouped(i->nr_cut, number), i->text);
@@ -176,7 +161,7 @@ static void print_quality(const struct cut *c)
 
 static void print_loss(const struct loss *l, void *ctx)
 {
-	char number[28];
+	char number[GROUPED_BYTES];
 
 	if (l->nr_due && l->nr <= l->nr_due / NOISE_PART) {
 		log_info("           %s of %s (%.2f %% of those due): %s", grouped(l->nr, number),
@@ -194,7 +179,7 @@ static void print_loss(const struct loss *l, void *ctx)
 
 static void print_sparse(const struct loss *l, void *ctx)
 {
-	char number[28];
+	char number[GROUPED_BYTES];
 
 	log_info("sparse     %s samples of %s stand for more than one would alone, as there were "
 		 "so many",
@@ -205,7 +190,7 @@ static void print_cost(const struct recording_progress *now)
 {
 	const struct sampling_cost *c = &now->cost;
 	struct rusage usage;
-	char runs[28];
+	char runs[GROUPED_BYTES];
 
 	getrusage(RUSAGE_SELF, &usage);
 	log_info("bpf        %.2f us per run, %s runs",
@@ -229,7 +214,7 @@ static void print_cost(const struct recording_progress *now)
 static void print_events(const struct recording_progress *now)
 {
 	auto_str struct str line = { 0 };
-	char number[28];
+	char number[GROUPED_BYTES];
 
 	for (u32 i = 0; i < now->nr_events; i++)
 		str_addf(&line, "%s%s %s", i ? ", " : "", now->events[i].name,
@@ -242,7 +227,7 @@ static void print_events(const struct recording_progress *now)
 static void print_attach(const struct sample_counts *counts, u64 nr_samples)
 {
 	u64 out = counts->nr_attach_left_out, kept = counts->nr_attach;
-	char number[28];
+	char number[GROUPED_BYTES];
 
 	if (out)
 		log_info("attach     %s sample%s of sysflame's own attach to JVMs (%.2f %%) %s "
@@ -313,7 +298,7 @@ void summary_print(const struct recorded *r, const char *path, u64 size_bytes)
 {
 	const struct sample_counts *counts;
 	struct recording_progress now;
-	char a[28], b[28];
+	char a[GROUPED_BYTES], b[GROUPED_BYTES];
 
 	recording_progress(r->recording, &now);
 	counts = &now.counts;

@@ -6,16 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_grouped(struct str *out, u64 value)
+const char *grouped(u64 number, char *text)
 {
 	char digits[24];
-	int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
+	int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
+	char *out = text;
 
 	for (int i = 0; i < len; i++) {
 		if (i && (len - i) % 3 == 0)
-			str_add_char(out, ',');
-		str_add_char(out, digits[i]);
+			*out++ = ',';
+		*out++ = digits[i];
 	}
+	*out = '\0';
+	return text;
 }
 
 static void add_scaled(struct str *out, u64 value, double step, const char *const *units)
@@ -31,13 +34,14 @@ void amount_add(struct str *out, u64 value, const char *unit)
 {
 	static const char *const bytes[] = { "B", "kB", "MB", "GB", "TB", "PB", NULL };
 	static const char *const times[] = { "ns", "us", "ms", "s", NULL };
+	char digits[GROUPED_BYTES];
 
 	if (!strcmp(unit, "bytes") && value >= 1000)
 		add_scaled(out, value, 1000, bytes);
 	else if (!strcmp(unit, "ns") && value >= 1000)
 		add_scaled(out, value, 1000, times);
 	else
-		add_grouped(out, value);
+		str_add(out, grouped(value, digits));
 	if (value < 1000 && (!strcmp(unit, "bytes") || !strcmp(unit, "ns")))
 		str_addf(out, " %s", *unit == 'b' ? "B" : "ns");
 }

@@ -5,6 +5,10 @@
 #include "base/str.h"
 #include "base/types.h"
 
+/* 1234567 as "1,234,567"; `text` has GROUPED_BYTES. */
+#define GROUPED_BYTES 28
+const char *grouped(u64 number, char *text);
+
 /*
  * Appends 1234567 as "1,234,567", bytes as "1.23 MB", ns as "4.56 s". Other units give a plain
  * number.

@@ -4,16 +4,21 @@
  * Part of cmd/cmd.h.
  */
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "cmd/cmd.h"
 #include "cmd/profile_file.h"
+#include "export/writers/amount.h"
+#include "export/writers/text.h"
 #include "fleet/cli/request.h"
 #include "fleet/cli/resume.h"
 #include "fleet/controller/parts.h"
 #include "fleet/node/node_agent.h"
 
-#define METHODS 30 /* with an interval */
+#define METHODS         30 /* with an interval */
+#define METHODS_PRINTED 10
 
 struct options {
 	struct connection_options connection;
@@ -34,6 +39,52 @@ static void note_methods(const struct requests *a, struct profile *p)
 	if (methods.has_nodes)
 		parts_note(&methods, p);
 	parts_fini(&methods);
+}
+
+static u64 value_of(const struct profile *p, const char *key)
+{
+	const struct note *n = profile_find_note(p, key);
+
+	return n ? n->value : 0;
+}
+
+static double percent(u64 part, u64 whole)
+{
+	return whole ? 100 * (double)part / (double)whole : 0;
+}
+
+static void print_methods(const struct profile *p)
+{
+	auto_tree struct tree t = { 0 };
+
+	if (!p->types.nr)
+		return;
+	tree_make(p, 0, &t);
+	if (t.nodes.at[0].total)
+		text_top(p, 0, &t, METHODS_PRINTED, terminal_width(STDERR_FILENO), stderr);
+}
+
+/*
+ * The summary, as `sysflame record` prints it. Nodes count their samples, losses and frames in
+ * notes, which the merge adds up.
+ */
+static void print_summary(const struct profile *p, const char *path, u64 size_bytes)
+{
+	u64 samples = value_of(p, "samples"), frames = value_of(p, "frames");
+	char number[GROUPED_BYTES];
+
+	if (samples) {
+		log_info("samples    %s", grouped(samples, number));
+		log_info("lost       %s", grouped(value_of(p, "lost"), number));
+		log_info("truncated  %s (%.2f %%)", grouped(value_of(p, "truncated"), number),
+			 percent(value_of(p, "truncated"), samples));
+	}
+	if (frames)
+		log_info("named      %.2f %% of %s frames",
+			 100 - percent(value_of(p, "unnamed"), frames), grouped(frames, number));
+	print_methods(p);
+	if (strcmp(path, "-") != 0)
+		log_info("wrote      %s, %s bytes", path, grouped(size_bytes, number));
 }
 
 static int ask(const struct options *o, struct requests *a)
@@ -79,8 +130,11 @@ static int record(const struct options *o)
 	}
 	if (!status)
 		note_methods(&a, p);
-	if (!status && profile_file_write(p, o->output, o->to, o->force, NULL))
+	u64 size_bytes;
+	if (!status && profile_file_write(p, o->output, o->to, o->force, &size_bytes))
 		status = EXIT_FAILED;
+	if (!status)
+		print_summary(p, o->output, size_bytes);
 	bool is_written = !status;
 	status = status ?: requests_coverage_status(&a);
 	end(&a, is_written);
