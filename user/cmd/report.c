@@ -270,7 +270,7 @@ static void start_level(struct splitter *s, frame_id level)
 
 /*
  * Whether profile_split would succeed: 0, or -EINVAL and a sentence in `why`. *by becomes the word
- * of the page, which knows no tags; NULL for one.
+ * of the page, which has no prefix.
  */
 static int profile_split_check(const struct profile *p, const char **by, struct str *why)
 {
@@ -281,7 +281,7 @@ static int profile_split_check(const struct profile *p, const char **by, struct 
 	if (!err && dim >= 0)
 		*by = labelsets_dim_name((enum label)dim);
 	else if (!err && tag)
-		*by = NULL;
+		*by = tag;
 	return err;
 }
 
@@ -323,8 +323,8 @@ static int change(const struct options *o, const struct format *f, struct profil
 	const char *split = o->split;
 	bool is_page = f && f->has_view;
 	int err = split && is_page ? profile_split_check(p, &split, &why) : 0;
-	if (!err && o->split && (!is_page || !split))
-		err = profile_split(p, o->split, &why);
+	if (split && !is_page)
+		err = profile_split(p, split, &why);
 	if (err) {
 		log_error("--split %s: %s", o->split, why.at);
 		return err;
