@@ -15,12 +15,14 @@
 #define FRAMES      64
 
 /* A chunk is built from its bottom: words.at[top..WORDS) are in use. */
-static struct {
+struct built_chunk {
 	u64 at[WORDS];
 	size_t top;
 	struct user_frame frames[FRAMES]; /* leaf last */
 	u32 nr;
-} chunk;
+};
+
+static struct built_chunk chunk;
 
 static struct chunk_code code;
 static struct hotspot jvm = { .interpreter_start = INTERPRETER,
