@@ -235,6 +235,7 @@ struct decoder {
 	struct callees *callees;
 	VEC(int) dims;         /* of label sets: enum label, -1 for an unknown one */
 	VEC(labels_id) labels; /* by label set; empty without label sets */
+	labels_id no_labels;   /* without label sets: those of all weights */
 	struct tierpath path;
 	u64 node, next_tiered; /* the current node, and the next one in TIERS */
 	VEC(u32) path_context; /* by depth: rank of the frame + 1, 0 for the root */
@@ -310,6 +311,7 @@ static int read_names(struct decoder *d)
 	struct cursor *c = &d->sections[SECTION_NAMES];
 	char last[NAME_MAX_BYTES + 1] = "";
 	u64 nr = varint_read(c), last_len = 0, total = 0;
+	u64 nul_at = UINT64_MAX; /* in `last`: a name ends there */
 	text_id id = frames_text(d->p->frames, "");
 
 	for (u64 i = 0; i < nr && !c->is_bad; i++) {
@@ -323,7 +325,12 @@ static int read_names(struct decoder *d)
 		memcpy(last + shared, bytes, more);
 		last_len = shared + more;
 		last[last_len] = '\0';
-		id = frames_text_after(d->p->frames, id, last);
+		if (shared <= nul_at) {
+			const char *nul = memchr(last + shared, '\0', more);
+			nul_at = nul ? (u64)(nul - last) : UINT64_MAX;
+		}
+		id = frames_text_after(d->p->frames, id, last,
+				       nul_at < last_len ? nul_at : last_len);
 		vec_push(&d->names, (struct name){ id, (u32)last_len });
 	}
 	return c->is_bad || c->at != c->end ? damaged(d, "its names do not fit") : 0;
@@ -543,11 +550,6 @@ static int read_labelsets(struct decoder *d)
 	return err;
 }
 
-static labels_id no_labels(struct decoder *d)
-{
-	return profile_intern_labels(d->p, &(struct labels){ 0 });
-}
-
 /* Adds a weight to the current node. Only the first type has tiers. */
 static void add_weight(struct decoder *d, size_t type, labels_id labels, u64 value)
 {
@@ -588,7 +590,7 @@ static int read_weight(struct decoder *d)
 		if (value && d->labels.nr)
 			err = read_labelled(d, type, value);
 		else if (value)
-			add_weight(d, type, no_labels(d), value);
+			add_weight(d, type, d->no_labels, value);
 	}
 	return err;
 }
@@ -668,6 +670,8 @@ static int read_tree(struct decoder *d)
 
 	tierpath_init(&d->path, d->p, (size_t)(pop->end - pop->at));
 	vec_push(&d->path_context, 0);
+	if (!d->labels.nr)
+		d->no_labels = profile_intern_labels(d->p, &(struct labels){ 0 });
 	find_next_tiered(d);
 	int err = read_weight(d);
 	while (!err && pop->at < pop->end && !d->p->is_full) {

@@ -123,10 +123,9 @@ static text_id add_text(struct frames *all, const char *text, size_t len, u64 ke
 	return id;
 }
 
-text_id frames_text(struct frames *all, const char *text)
+static text_id intern_text(struct frames *all, const char *text, size_t len)
 {
 	auto_str struct str storage = { 0 };
-	size_t len = strlen(text);
 	u64 key, *id = find_text(all, text, len, &key); /* all texts of the table are clean */
 
 	if (id)
@@ -139,13 +138,18 @@ text_id frames_text(struct frames *all, const char *text)
 	return id ? (text_id)*id - 1 : add_text(all, clean, len, key);
 }
 
-text_id frames_text_after(struct frames *all, text_id before, const char *text)
+text_id frames_text(struct frames *all, const char *text)
+{
+	return intern_text(all, text, strlen(text));
+}
+
+text_id frames_text_after(struct frames *all, text_id before, const char *text, size_t len)
 {
 	text_id next = all->pool.at[before].next;
 
-	if (next < all->pool.nr && is_text(all, next, text, strlen(text)))
+	if (next < all->pool.nr && is_text(all, next, text, len))
 		return next;
-	next = frames_text(all, text);
+	next = intern_text(all, text, len);
 	all->pool.at[before].next = next;
 	return next;
 }

@@ -65,10 +65,10 @@ typedef u32 text_id;
 text_id frames_text(struct frames *all, const char *text);
 
 /*
- * The same, faster where lists resemble each other: tries the text first that was asked for after
- * `before` the last time.
+ * The same for a text of `len` bytes, faster where lists resemble each other: tries the text first
+ * that was asked for after `before` the last time.
  */
-text_id frames_text_after(struct frames *all, text_id before, const char *text);
+text_id frames_text_after(struct frames *all, text_id before, const char *text, size_t len);
 
 /* Frames of one table have equal names if these are equal. All are below frames_nr_texts. */
 text_id frames_name(const struct frames *all, frame_id id);
