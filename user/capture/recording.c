@@ -166,8 +166,8 @@ static int admit_targets(struct recording *r)
 }
 
 /*
- * Requests tables early. make_ready requests them once more, which costs nothing, and for the other
- * targets, too.
+ * Requests the tables of JVMs early. Later make_ready requests the tables of all targets; for those
+ * that were requested here this costs nothing.
  */
 static void want_tables(struct process *p, void *ctx)
 {

@@ -58,7 +58,10 @@ static int spawn(const char *path, int out, pid_t *pid)
 	posix_spawnattr_t attr;
 	sigset_t pipe;
 
-	/* We ignore SIGPIPE. perf must end when a refused file is no longer read. */
+	/*
+	 * We ignore SIGPIPE, and perf would inherit that. It must end when we refuse the file and
+	 * stop reading.
+	 */
 	sigemptyset(&pipe);
 	sigaddset(&pipe, SIGPIPE);
 	posix_spawnattr_init(&attr);

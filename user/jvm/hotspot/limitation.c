@@ -56,7 +56,7 @@ static const struct need needs[] = {
 	{ "JVM flags and the collector", NR_FLAGS, NR_FLAGS },
 };
 
-/* Gaps that show in the code heaps, not in the tables. */
+/* What is missing by the search of code heaps and by counters, although all tables are there. */
 static bool learned_limitation(const struct hotspot *h, size_t i, const char **what,
 			       const char **why)
 {

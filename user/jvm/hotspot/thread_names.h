@@ -24,12 +24,12 @@ int thread_names_read(struct thread_names *all, struct hotspot *h);
 /* Stores a name that an agent reported, modified UTF-8 of `len` bytes. */
 void thread_names_report(struct thread_names *all, pid_t tid, const char *name, size_t len);
 
-/*
- * The memory in use; sets its limit for reported names, beyond which all names are forgotten; the
- * number of names.
- */
+/* The memory in use. */
 u64 thread_names_bytes(const struct thread_names *all);
+
+/* Limits the memory of reported names. All of them are forgotten when they take more. */
 void thread_names_limit(struct thread_names *all, u64 max_bytes);
+
 size_t thread_names_left_out(const struct thread_names *all);
 
 /* Clean UTF-8, valid until the next read, report or free; NULL if unknown. */

@@ -16,7 +16,10 @@
 #define PAUSE_NS     NS_PER_SEC /* after a failed read; doubled after each */
 #define PAUSE_MAX_NS (256 * NS_PER_SEC)
 
-/* Bits of process_names.facts. A name is read anew when a further bit can be set. */
+/*
+ * Bits of process_names.facts: what was known when the names were read. When another one becomes
+ * known, the names are read again.
+ */
 enum {
 	FACT_PROGRAM = 1, /* the names were read for this program */
 	FACT_JVM = 2,     /* the process had loaded a JVM */
