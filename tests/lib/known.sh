@@ -63,9 +63,10 @@ record_known() {
 	shift
 	start "$@" >said
 	program=$PID
-	start "$SYSFLAME" record -q $ROOMY -e "$events,uprobe:$1:started" "${options[@]}" -o out.txt \
-		-p $program
+	start "$SYSFLAME" record -qv $ROOMY -e "$events,uprobe:$1:started" "${options[@]}" -o out.txt \
+		-p $program 2>recorder.err
 	wait_for 60 is_trapped $program "$(vaddr "$1" started)"
+	wait_for 60 grep -q 'the window of the recording begins' recorder.err
 	kill -USR1 $program
 	wait $PID
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/auto.h"
+#include "base/log.h"
 #include "base/time.h"
 #include "capture/kernel/task.h"
 #include "capture/recording_state.h"
@@ -26,6 +27,7 @@ void recording_begin_window(struct recording *r, u64 begin_ns)
 {
 	u64 length_ns = r->options.duration_ns;
 
+	log_debug("the window of the recording begins");
 	set_window(r, begin_ns, length_ns ? begin_ns + length_ns : TIME_NEVER);
 	vec_each(sink, &r->samples.sinks)
 		sink_begin(*sink, begin_ns, &r->before);
