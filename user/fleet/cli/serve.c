@@ -104,9 +104,9 @@ static int open_all(const struct options *o, struct serving *s)
 
 static int run_web(const struct options *o, struct serving *s)
 {
-	struct web_asks asks = { .url = o->url,
-				 .dir = o->fleet_dir,
-				 .private_key = s->private_key };
+	struct web_asks asks = {
+		.url = o->url, .dir = o->fleet_dir, .kept = o->dir, .private_key = s->private_key
+	};
 	struct web_options options = {
 		.site = { .listen_fd = s->socket.fd,
 			  .prefix = o->prefix,

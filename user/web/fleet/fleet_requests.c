@@ -588,7 +588,7 @@ int fleet_requests_new(struct service *sv, const struct web_asks *o, struct flee
 	struct fleet_requests *all = xcalloc(1, sizeof(*all));
 	all->sv = sv;
 	all->o = o;
-	canary_open(&all->canary, o->dir);
+	canary_open(&all->canary, o->kept);
 	all->host = host_of(all);
 	/* The caller's copy stays, too: web_run's options outlive this. */
 	memcpy(all->private_key, o->private_key, sizeof(all->private_key));

@@ -19,6 +19,7 @@ struct workers;
 /* The fleet that this server asks (sysflame fleet serve). */
 struct web_asks {
 	const char *url, *dir;   /* of NATS; the folder with nats.nk or join, and ca.pem */
+	const char *kept;        /* a folder that the web process may write: the file `canary` */
 	const u8 *private_key;   /* of the person; FLEET_KEY_LEN bytes */
 	struct workers *workers; /* of merge_start_workers; web_run frees them */
 };
