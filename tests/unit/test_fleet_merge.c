@@ -392,6 +392,7 @@ static void cut_profiles_keep_self_and_total_of_methods(void **state)
 		}
 	}
 	assert_true(cut->nodes.nr < whole->nodes.nr / 4);
+	assert_null(profile_find_note(cut, NOTE_INCOMPLETE "totals"));
 }
 
 /* Leaves that differ too: in the end only the totals stay. */
@@ -433,6 +434,7 @@ static void a_node_delivers_under_its_own_name_only(void **state)
 	const struct labels labels = { .tags = "job=a, node=n2, node:3" };
 	profile_add(p, profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "a", "")),
 		    profile_intern_labels(p, &labels), 0, 5);
+	profile_hide(p, frames_get(p->frames, 0), 0, 1000000);
 	assert_int_equal(sflm_write(p, &bytes), 0);
 	begin(&m);
 	m.order.tags_nodes = true;
@@ -442,6 +444,7 @@ static void a_node_delivers_under_its_own_name_only(void **state)
 	run(&m);
 	assert_string_equal(m.p->labels.at[m.p->weights.at[0].labels].tags,
 			    "job=a, node=n1, zone=x");
+	assert_int_equal(m.p->hidden.nr, 0); /* totals beside the stacks */
 	assert_null(profile_find_note(m.p, "fleet-node/n2"));
 	assert_null(profile_find_note(m.p, NOTE_INCOMPLETE "fleet-silent"));
 	assert_int_equal(profile_find_note(m.p, NOTE_INCOMPLETE "slices")->value, 3);

@@ -246,6 +246,7 @@ struct hiding {
 	u32 *last;        /* by name: the last stack that has it */
 	u32 nr_stacks;    /* so far */
 	u64 work;         /* frames that were looked at */
+	u64 nr_left_out;  /* stacks and methods beyond the limits */
 	struct dict lost; /* frame << 32 | type -> value; the frame has the method's name */
 	frame_id *first;  /* by name: its frame in `lost` */
 };
@@ -265,6 +266,7 @@ static void hide(struct hiding *h, const struct stack *s, const struct weight *w
 {
 	const struct profile_node *nodes = h->p->nodes.at;
 
+	h->nr_left_out += s->is_cut && h->work > HIDING_WORK;
 	if (!s->is_cut || h->work > HIDING_WORK)
 		return;
 	h->nr_stacks++;
@@ -303,9 +305,13 @@ static void hiding_end(struct hiding *h)
 		const struct frame f = { .name = t->name, .module = t->module, .kind = t->kind };
 		profile_hide(h->out, &f, t->type, t->value);
 	}
-	for (size_t i = 0; i < all.nr && h->out->hidden.nr < HIDDEN_MAX; i++)
-		profile_hide(h->out, frames_get(h->p->frames, (frame_id)(all.at[i].key >> 32)),
-			     (u32)all.at[i].key, all.at[i].value);
+	for (size_t i = 0; i < all.nr; i++)
+		if (h->out->hidden.nr < HIDDEN_MAX)
+			profile_hide(h->out,
+				     frames_get(h->p->frames, (frame_id)(all.at[i].key >> 32)),
+				     (u32)all.at[i].key, all.at[i].value);
+		else
+			h->nr_left_out++;
 	vec_fini(&all);
 	dict_fini(&h->lost);
 	free(h->last);
@@ -314,10 +320,10 @@ static void hiding_end(struct hiding *h)
 
 /* `all`: stacks, of which the first are kept. Returns as place_stacks does. */
 static u64 copy_stacks(const struct profile *p, struct profile *out, const u32 *services,
-		       struct stack *all, size_t nr, size_t nr_kept, size_t room)
+		       struct stack *all, size_t nr, size_t nr_kept, u64 *nr_left_out)
 {
 	struct pruning k = {
-		.p = p, .out = out, .map = xcalloc(p->nodes.nr, sizeof(k.map[0])), .room = room
+		.p = p, .out = out, .map = xcalloc(p->nodes.nr, sizeof(k.map[0])), .room = nr_kept
 	};
 	labels_id *labels = xcalloc(p->labels.nr + 1, sizeof(labels[0]));
 
@@ -337,9 +343,22 @@ static u64 copy_stacks(const struct profile *p, struct profile *out, const u32 *
 		hide(&h, of, w);
 	}
 	hiding_end(&h);
+	*nr_left_out = h.nr_left_out;
 	free(k.map);
 	free(labels);
 	return largest;
+}
+
+static void note_totals(struct profile *p, u64 nr_left_out)
+{
+	const char *key = NOTE_INCOMPLETE "totals";
+	const struct note *old = profile_find_note(p, key);
+
+	if (nr_left_out)
+		profile_note(p, key,
+			     "stacks and methods were too many for exact totals of methods: totals "
+			     "are too small",
+			     nr_left_out + (old ? old->value : 0));
 }
 
 u64 prune_stacks(struct profile *p, u32 max)
@@ -349,14 +368,15 @@ u64 prune_stacks(struct profile *p, u32 max)
 	u32 *services = number_services(p);
 	struct stack *all = xcalloc(p->weights.nr + 1, sizeof(all[0]));
 	size_t nr = list_stacks(p, services, all), kept = choose(all, nr, max);
-	u64 largest = 0;
+	u64 largest = 0, nr_left_out;
 
 	if (kept < nr) {
 		struct profile *out = profile_new();
 		if (frames_keeps_lines(p->frames))
 			frames_keep_lines(out->frames);
-		largest = copy_stacks(p, out, services, all, nr, kept, kept);
+		largest = copy_stacks(p, out, services, all, nr, kept, &nr_left_out);
 		profile_swap_stacks(p, out);
+		note_totals(p, nr_left_out);
 		profile_free(out);
 	}
 	free(services);
