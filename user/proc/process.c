@@ -26,7 +26,10 @@
 #define CONTAINER_HOLDS_NS (2 * NS_PER_SEC)
 /* pause after there was no room: each try takes as long as a successful one */
 #define LEFT_OUT_HOLDS_NS (5 * NS_PER_SEC)
-/* process_find_mapping: its share of the time, what it may take at once, and of one process */
+/*
+ * Limits of process_find_mapping: all searches take one part in SEARCH_SHARE of the time, and
+ * SEARCH_CREDIT_NS at once; a search reads so many bytes of one process.
+ */
 #define SEARCH_SHARE      50
 #define SEARCH_CREDIT_NS  (s64)(50 * NS_PER_MS)
 #define SEARCH_BYTES      (4u << 20)

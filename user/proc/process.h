@@ -41,8 +41,8 @@ struct process_names {
 struct process_context {
 	char *service, *instance, *environment, *version;
 	u32 nr_changes;   /* of the texts */
-	u64 header;       /* address of what it publishes; 0: nothing was found */
-	u64 published_ns; /* when it published what was read last */
+	u64 header;       /* where its header lies in the process; 0: none was found */
+	u64 published_ns; /* the header's own time, when the texts were read */
 	u64 again_ns;     /* CLOCK_MONOTONIC of the next look */
 	u64 pause_ns;     /* between looks for a header */
 };

@@ -115,9 +115,9 @@ void events_fini(struct events *all);
 void events_add_types(const struct events *all, struct profile *profile, u32 types[ABI_EVENTS]);
 
 /*
- * Calls `tell` for each event. The event has one name, or a pattern such as "tracepoint:*" for many
- * names; with `all`, `tell` is called for each of these names instead. The callback's `why_not` is
- * the sentence why this node cannot record the event, or NULL if it can.
+ * Calls `tell` with the name of each event. Events of one kind, such as all tracepoints, have one
+ * call with a pattern ("tracepoint:*"), or with `all` one call for each name. `why_not` says why
+ * this node cannot record the event; NULL: it can.
  */
 typedef void (*events_visit_fn)(const char *name, const char *unit, const char *help,
 				const char *why_not, void *ctx);

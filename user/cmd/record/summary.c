@@ -20,12 +20,7 @@
 #define NR_INCOMPLETE   6   /* processes */
 #define NR_UNNAMED      4   /* files without symbols */
 #define UNNAMED_LEAST   0.1 /* percent of the profile */
-#define BUILD_ID_PREFIX 10  /* digits that tell a build from all others of a distribution */
-
-static double percent(u64 part, u64 whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
+#define BUILD_ID_PREFIX 10  /* digits; so many differ between any two files of a release */
 
 void summary_live(const struct recording *r, u64 elapsed_ns)
 {

@@ -9,6 +9,12 @@
 #define GROUPED_BYTES 28
 const char *grouped(u64 number, char *text);
 
+/* 0 of 0 is 0. */
+static inline double percent(u64 part, u64 whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
 /*
  * Appends 1234567 as "1,234,567", bytes as "1.23 MB", ns as "4.56 s". Other units give a plain
  * number.

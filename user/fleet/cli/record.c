@@ -48,11 +48,6 @@ static u64 value_of(const struct profile *p, const char *key)
 	return n ? n->value : 0;
 }
 
-static double percent(u64 part, u64 whole)
-{
-	return whole ? 100 * (double)part / (double)whole : 0;
-}
-
 static void print_methods(const struct profile *p)
 {
 	auto_tree struct tree t = { 0 };

@@ -56,7 +56,10 @@ static const struct need needs[] = {
 	{ "JVM flags and the collector", NR_FLAGS, NR_FLAGS },
 };
 
-/* What is missing by the search of code heaps and by counters, although all tables are there. */
+/*
+ * What cannot be read although all tables are there. It shows only when code heaps and counters
+ * are searched.
+ */
 static bool learned_limitation(const struct hotspot *h, size_t i, const char **what,
 			       const char **why)
 {

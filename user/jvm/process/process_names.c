@@ -17,8 +17,8 @@
 #define PAUSE_MAX_NS (256 * NS_PER_SEC)
 
 /*
- * Bits of process_names.facts: what was known when the names were read. When another one becomes
- * known, the names are read again.
+ * Bits of process_names.facts: what sysflame knew of the process when it read the names. It reads
+ * them again once it knows more.
  */
 enum {
 	FACT_PROGRAM = 1, /* the names were read for this program */
