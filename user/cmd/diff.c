@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/auto.h"
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/str.h"
@@ -18,9 +19,11 @@
 #include "cmd/profile_file.h"
 #include "cmd/progress_line.h"
 #include "cmd/stack_options.h"
+#include "export/interchange/named_label.h"
 #include "export/writers/text.h"
 #include "profile/diff.h"
 #include "profile/names.h"
+#include "profile/selection.h"
 #include "profile/view.h"
 
 #define NR_CHANGES  30
@@ -36,6 +39,7 @@ struct options {
 	int top;          /* TOP_UNSET: not given */
 	bool by_counts, raw_names, force, quiet, help;
 	struct opt_list transform_words;
+	struct opt_list with, before, after; /* labels of both sides, of each side */
 	struct transforms transforms;
 };
 
@@ -43,6 +47,7 @@ static void help(const struct opt *opts, size_t nr)
 {
 	puts("usage: sysflame diff [OPTION].. BEFORE AFTER\n"
 	     "       sysflame diff [OPTION].. BOTH\n"
+	     "       sysflame diff [OPTION].. --before NAME=VALUE --after NAME=VALUE FILE\n"
 	     "Compares two profiles of any format that report reads: prints the methods whose\n"
 	     "share has changed by more than chance, or writes both as one flame graph by -o.\n"
 	     "BOTH is such a page, or text of \"root;...;leaf COUNT_BEFORE COUNT_AFTER\".\n");
@@ -56,27 +61,67 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* File names without their folders, unless only the folders differ. */
-static char *title_of(char **paths)
+static bool is_of_one_file(const struct options *o)
 {
+	return o->before.nr && o->after.nr;
+}
+
+/* Adds "version=1, zone=b". */
+static void add_choices(const struct opt_list *choices, struct str *out)
+{
+	vec_each(one, choices)
+		str_addf(out, "%s%s", one == choices->at ? "" : ", ", *one);
+}
+
+/* File names without their folders, unless only the folders differ; of one file the labels. */
+static char *title_of(const struct options *o, char **paths, int nr_paths)
+{
+	struct str labels = { 0 };
+
+	if (nr_paths == 1) {
+		add_choices(&o->before, &labels);
+		str_add(&labels, " to ");
+		add_choices(&o->after, &labels);
+		return str_take(&labels);
+	}
 	const char *before = name_of(paths[0]), *after = name_of(paths[1]);
 
 	return strcmp(before, after) ? xasprintf("%s to %s", before, after)
 				     : xasprintf("%s to %s", paths[0], paths[1]);
 }
 
-static int read_two(const struct options *o, char **paths, struct profile *p)
+/* Reads one side: the samples that have all labels of `--with` and of the side. */
+static int read_side(const struct options *o, const char *path, const struct opt_list *of_side,
+		     struct profile *p)
 {
+	if (profile_file_read(path, p))
+		return -EINVAL;
+	if (o->with.nr)
+		profile_select(p, named_labels_match, &o->with);
+	if (of_side->nr)
+		profile_select(p, named_labels_match, of_side);
+	if (p->weights.nr || !(o->with.nr || of_side->nr))
+		return 0;
+	auto_str struct str labels = { 0 };
+	add_choices(of_side->nr ? of_side : &o->with, &labels);
+	log_error("%s: no sample has %s%s", path, labels.at,
+		  of_side->nr && o->with.nr ? " and the labels of --with" : "");
+	return -ENODATA;
+}
+
+static int read_two(const struct options *o, char **paths, int nr_paths, struct profile *p)
+{
+	const char *second = paths[nr_paths - 1];
 	auto_profile struct profile *before = profile_new(), *after = profile_new();
 	auto_str struct str why = { 0 }, others = { 0 };
 	struct diff_types types;
 
-	if (profile_file_read(paths[0], before) || profile_file_read(paths[1], after))
+	if (read_side(o, paths[0], &o->before, before) || read_side(o, second, &o->after, after))
 		return -EINVAL;
 	profile_name_frames(before, o->raw_names ? NAMES_RAW : NAMES_WITHOUT_IDS);
 	profile_name_frames(after, o->raw_names ? NAMES_RAW : NAMES_WITHOUT_IDS);
 	if (diff_choose(before, after, o->event, &types, &others, &why)) {
-		log_error("%s and %s cannot be compared: %s", paths[0], paths[1], why.at);
+		log_error("%s and %s cannot be compared: %s", paths[0], second, why.at);
 		return -EINVAL;
 	}
 	const struct value_type *t = &after->types.at[types.after];
@@ -84,7 +129,7 @@ static int read_two(const struct options *o, char **paths, struct profile *p)
 		log_info("comparing %s/%s; --event compares %s", t->name, t->unit, others.at);
 	profile_diff(before, after, &types, p);
 	free(p->title);
-	p->title = title_of(paths);
+	p->title = title_of(o, paths, nr_paths);
 	return 0;
 }
 
@@ -137,7 +182,8 @@ static int diff(const struct options *o, char **paths, int nr_paths)
 			  f->name);
 		return EXIT_USAGE;
 	}
-	if (nr_paths == 1 ? read_one(o, paths[0], p) : read_two(o, paths, p))
+	bool is_both = nr_paths == 1 && !is_of_one_file(o);
+	if (is_both ? read_one(o, paths[0], p) : read_two(o, paths, nr_paths, p))
 		return EXIT_FAILED;
 	if (o->title) {
 		free(p->title);
@@ -158,13 +204,35 @@ static int diff(const struct options *o, char **paths, int nr_paths)
 	return output_finish();
 }
 
+static int check_choices(const struct options *o, char **paths, int nr_paths)
+{
+	const struct opt_list *const all[] = { &o->with, &o->before, &o->after };
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		vec_each(one, all[i])
+			if (!named_label_is_choice(*one)) {
+				log_error("diff: %s is not NAME=VALUE, as in version=1.2", *one);
+				return -EINVAL;
+			}
+	if (nr_paths != 1)
+		return 0;
+	if ((o->with.nr || o->before.nr || o->after.nr) && !is_of_one_file(o))
+		log_error("diff: labels of one file need both --before and --after");
+	else if (is_of_one_file(o) && !strcmp(paths[0], "-"))
+		log_error("diff: standard input cannot be read twice; --before and --after "
+			  "need a file");
+	else
+		return 0;
+	return -EINVAL;
+}
+
 static int check(const struct options *o, int nr_paths)
 {
 	if (nr_paths != 1 && nr_paths != 2)
 		log_error(
 			"diff: takes two files, before and after, or one that holds both; see diff "
 			"--help");
-	else if (o->event && nr_paths == 1)
+	else if (o->event && nr_paths == 1 && !is_of_one_file(o))
 		log_error("--event %s: the file is already a comparison", o->event);
 	else if (mode_of(o->mode) == ARRAY_SIZE(modes))
 		log_error("--mode %s: takes changed, before, after, only-before, only-after",
@@ -187,6 +255,12 @@ static int parse_and_diff(struct options *o, int argc, char **argv)
 		{ 0, "title", OPT_STRING, &o->title, "TEXT", "set the comparison's title" },
 		{ 0, "event", OPT_STRING, &o->event, "NAME",
 		  "compare this event; NAME/UNIT if the name is not unique" },
+		{ 0, "before", OPT_LIST, &o->before, "NAME=VALUE",
+		  "of the first file, take the samples with this label, as in version=1.2" },
+		{ 0, "after", OPT_LIST, &o->after, "NAME=VALUE",
+		  "the same of the second file, or of the only one" },
+		{ 0, "with", OPT_LIST, &o->with, "NAME=VALUE",
+		  "of both, keep the samples with this label" },
 		{ 0, "mode", OPT_STRING, &o->mode, "MODE",
 		  "order: changed, before, after; or one file alone: only-before, only-after" },
 		{ 0, "counts", OPT_BOOL, &o->by_counts, NULL, "compare weights, not shares" },
@@ -204,7 +278,8 @@ static int parse_and_diff(struct options *o, int argc, char **argv)
 		help(opts, ARRAY_SIZE(opts));
 		return 0;
 	}
-	if (check(o, nr_paths) || transforming_parse(&o->transform_words, &o->transforms))
+	if (check(o, nr_paths) || check_choices(o, argv, nr_paths) ||
+	    transforming_parse(&o->transform_words, &o->transforms))
 		return EXIT_USAGE;
 	progress_line_begin(o->quiet);
 	return diff(o, argv, nr_paths);
@@ -216,6 +291,9 @@ int diff_main(int argc, char **argv)
 	int status = parse_and_diff(&o, argc, argv);
 
 	vec_fini(&o.transform_words);
+	vec_fini(&o.with);
+	vec_fini(&o.before);
+	vec_fini(&o.after);
 	transforms_fini(&o.transforms);
 	progress_line_end();
 	return status;

@@ -24,7 +24,7 @@
 #include "cmd/progress_line.h"
 #include "cmd/stack_options.h"
 #include "export/format/labelset.h"
-#include "export/interchange/tags.h"
+#include "export/interchange/named_label.h"
 #include "export/source_text.h"
 #include "export/writers/text.h"
 #include "profile/count.h"
@@ -145,41 +145,10 @@ static const char *const kind_titles[NR_FRAME_KINDS] = {
 
 struct splitter {
 	struct profile *p;
-	int dim;         /* -1: by tier or tag */
-	const char *tag; /* NULL: by `dim` or tier */
+	struct named_label label; /* neither label nor tag: by tier */
 	struct node_list nodes;
 	struct dict known; /* (level << 32 | node) -> new node */
 };
-
-#define BY_LABEL "label:"
-
-/* The value of a label of other tools, or one that a thread publishes. The caller frees it. */
-static char *tag_value(const struct labels *l, const char *key)
-{
-	const char *at = l->tags;
-	struct tag tag;
-
-	while (tag_next(&at, &tag)) {
-		bool is_it = !strcmp(tag.key, key);
-		char *value = !is_it          ? NULL
-			      : tag.is_number ? xasprintf("%lld", (long long)tag.number)
-					      : xstrdup(tag.text);
-		tag_fini(&tag);
-		if (is_it)
-			return value;
-	}
-	return NULL;
-}
-
-static bool has_tag(const struct profile *p, const char *key)
-{
-	vec_each(l, &p->labels) {
-		auto_free char *value = tag_value(l, key);
-		if (value)
-			return true;
-	}
-	return false;
-}
 
 static bool is_reported(const struct profile *p, enum label dim)
 {
@@ -189,20 +158,11 @@ static bool is_reported(const struct profile *p, enum label dim)
 	return false;
 }
 
-/* "label:NAME" may also be a tag, which *tag points to then. */
-static int find_dim(const struct profile *p, const char *by, int *dim, const char **tag,
-		    struct str *why)
+/* Finds the label, or the tier: out->dim < 0 and no tag. */
+static int find_level(const struct profile *p, const char *by, struct named_label *out,
+		      struct str *why)
 {
-	bool is_label = !strncmp(by, BY_LABEL, strlen(BY_LABEL));
-
-	by += is_label ? strlen(BY_LABEL) : 0;
-	*dim = labelsets_dim_find(by);
-	*tag = is_label && *dim < 0 && has_tag(p, by) ? by : NULL;
-	if (*tag)
-		return 0;
-	if ((!is_label && !strcmp(by, BY_TIER)) ||
-	    (*dim >= 0 && *dim != LABEL_TIME && *dim != LABEL_JVM &&
-	     is_reported(p, (enum label) * dim)))
+	if (named_label_find(p, by, out) || !strcmp(by, BY_TIER))
 		return 0;
 	str_addf(why, "the profile does not have it; it has ");
 	for (enum label i = 0; i < NR_LABELS; i++)
@@ -222,19 +182,14 @@ static frame_id level_frame(struct splitter *s, const struct weight *w)
 {
 	struct profile *p = s->p;
 
-	if (s->tag) {
-		auto_free char *value = tag_value(&p->labels.at[w->labels], s->tag);
-		return frames_intern(p->frames, FRAME_GROUP, value && *value ? value : "(none)",
-				     "");
-	}
-	if (s->dim < 0) {
+	if (s->label.dim < 0 && !s->label.tag) {
 		enum frame_kind kind =
 			w->node ? frames_get(p->frames, p->nodes.at[w->node].frame)->kind
 				: FRAME_UNKNOWN;
 		return frames_intern(p->frames, FRAME_GROUP, kind_titles[kind], "");
 	}
-	auto_free char *text = labelsets_shown(&p->labels.at[w->labels], (enum label)s->dim);
-	return frames_intern(p->frames, FRAME_GROUP, *text ? text : "(none)", "");
+	auto_free char *text = named_label_shown(&p->labels.at[w->labels], &s->label);
+	return frames_intern(p->frames, FRAME_GROUP, text && *text ? text : "(none)", "");
 }
 
 /*
@@ -269,32 +224,32 @@ static void start_level(struct splitter *s, frame_id level)
 }
 
 /*
- * Whether profile_split would succeed: 0, or -EINVAL and a sentence in `why`. *by becomes the word
- * of the page, which has no prefix.
+ * Whether profile_split would succeed: 0, or -EINVAL and a sentence in `why`. *by becomes the name
+ * in the page, where a tag has a prefix only if a label of sysflame has its name.
  */
 static int profile_split_check(const struct profile *p, const char **by, struct str *why)
 {
-	const char *tag;
-	int dim;
-	int err = find_dim(p, *by, &dim, &tag, why);
+	struct named_label label;
+	int err = find_level(p, *by, &label, why);
 
-	if (!err && dim >= 0)
-		*by = labelsets_dim_name((enum label)dim);
-	else if (!err && tag)
-		*by = tag;
+	if (!err && label.dim >= 0)
+		*by = labelsets_dim_name((enum label)label.dim);
+	else if (!err && label.tag && labelsets_dim_find(label.tag) < 0 &&
+		 strcmp(label.tag, BY_TIER) != 0)
+		*by = label.tag;
 	return err;
 }
 
 /*
  * Splits stacks by a label, like "Split by" of the page (user/ui/page/stacks/split.js). Adds
  * a level below the root: the value of the label dimension `by` ("process", "thread", ..), or for
- * "tier" the kind of the leaf frame, for "label:NAME" a label or tag. Sums stay the same. Returns
+ * "tier" the kind of the leaf frame, for "NAME" or "label:NAME" a tag. Sums stay the same. Returns
  * -EINVAL and a sentence in `why` if the profile has no such dimension.
  */
 static int profile_split(struct profile *p, const char *by, struct str *why)
 {
 	struct splitter s = { .p = p };
-	int err = find_dim(p, by, &s.dim, &s.tag, why);
+	int err = find_level(p, by, &s.label, why);
 
 	if (err)
 		return err;
@@ -337,39 +292,17 @@ static int change(const struct options *o, const struct format *f, struct profil
 	return err;
 }
 
-static bool is_with(const struct labels *l, const void *ctx)
-{
-	const char *with = ctx;
-	size_t len = strcspn(with, "=");
-	auto_free char *name = xstrndup(with, len);
-	const char *value = with + len + 1;
-	int dim = labelsets_dim_find(name);
-	auto_free char *own = dim >= 0 ? labelsets_text(l, (enum label)dim) : tag_value(l, name);
-
-	return own && (!strcmp(own, value) || (dim >= 0 && !strcmp(l->text[dim], value)));
-}
-
-static bool keeps_all(const struct labels *l, const void *ctx)
-{
-	const struct opt_list *with = ctx;
-
-	vec_each(one, with)
-		if (!is_with(l, *one))
-			return false;
-	return true;
-}
-
 /* Keeps the samples with all labels of --with. */
 static int keep_with(const struct opt_list *with, struct profile *p)
 {
 	if (!with->nr)
 		return 0;
 	vec_each(one, with)
-		if (**one == '=' || !strchr(*one, '=')) {
+		if (!named_label_is_choice(*one)) {
 			log_error("--with %s: takes NAME=VALUE, as in service=shop", *one);
 			return STATUS_USAGE;
 		}
-	profile_select(p, keeps_all, with);
+	profile_select(p, named_labels_match, with);
 	if (p->weights.nr)
 		return 0;
 	log_error("--with %s: no sample has %s", with->at[0],
@@ -501,7 +434,7 @@ static int parse_and_report(struct options *o, int argc, char **argv)
 		  "the same, and search DIR first; may be repeated" },
 		DEBUGINFOD_OPT(&o->late),
 		{ 0, "split", OPT_STRING, &o->split, "BY",
-		  "add a level: process, thread, container, .., tier, or label:NAME" },
+		  "add a level: process, version, .., tier, or a label such as route" },
 		{ 0, "by", OPT_STRING, &o->split, "BY", NULL },
 		{ 0, "with", OPT_LIST, &o->with, "NAME=VALUE",
 		  "keep the samples with this label; may be repeated, and all must hold" },
