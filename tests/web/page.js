@@ -166,7 +166,7 @@ async function until(page, condition, argument) {
 
 // Files of the page's own script in a context without a browser; `tail` chooses what the context shows.
 function pageScript(files, tail) {
-	const context = vm.createContext({ HAS_JVM: true, HAS_NOTES: true, HAS_LABELS: true, HAS_TIME: true, HAS_DIFF: true, HAS_LINES: true, performance, TextDecoder, TextEncoder, URLSearchParams, DecompressionStream, Blob, Response, atob, MessageChannel: class {
+	const context = vm.createContext({ HAS_JVM: true, HAS_NOTES: true, HAS_LABELS: true, HAS_TIME: true, HAS_DIFF: true, HAS_LINES: true, HAS_REQUESTS: true, performance, TextDecoder, TextEncoder, URLSearchParams, DecompressionStream, Blob, Response, atob, MessageChannel: class {
 		port1 = {};
 		port2 = { postMessage: () => setImmediate(() => this.port1.onmessage()) };
 	} });

@@ -25,7 +25,8 @@ enum page_parts {
 	PAGE_PLAIN,  /* stacks only */
 	PAGE_STACKS, /* also frames of a JVM or of several tiers, notes */
 	PAGE_LABELS,
-	PAGE_ALL, /* also time, comparisons, coverage of a fleet, source lines */
+	PAGE_ALL,      /* also time, comparisons, coverage of a fleet, source lines */
+	PAGE_REQUESTS, /* also labels of requests and of other tools */
 };
 
 struct page {
@@ -96,9 +97,19 @@ static bool is_plain(const struct profile *p)
 	return !p->notes.nr && !has_tiers(p) && !strstr(p->view, "split=");
 }
 
+static bool has_requests(const struct profile *p)
+{
+	vec_each(l, &p->labels)
+		if (*l->trace || *l->tags)
+			return true;
+	return false;
+}
+
 /* The smallest page that has a use for everything in the profile. */
 static const struct page *page_for(const struct profile *p, const struct str *body)
 {
+	if (has_requests(p))
+		return &pages[PAGE_REQUESTS];
 	if (p->slot_ns || is_comparison(p) || is_of_fleet(p) || has_section(body, SECTION_LINES))
 		return &pages[PAGE_ALL];
 	if (has_section(body, SECTION_LABELSETS))

@@ -4,7 +4,7 @@
 const HASH_MOST = 8000;
 const QUERY_MOST = 2000; // letters, also in body.html
 const NAME_CHECKED = 60;
-const DIMS_MOST = 12;
+const DIMS_MOST = HAS_REQUESTS ? 56 : 12;
 const PAN_LEAST = 1e-5; // of the width of a zoom
 
 // Half of a surrogate pair would come back from an address as another character.

@@ -62,7 +62,7 @@ function coverageSplits(app) {
 function fillCoverage(app) {
 	const value = (key) => (app.original.meta.notes.find((n) => n.key === key) || {}).value, isDiff = isComparison(app.original), panel = element('details', 'coverage');
 	const parts = isDiff ? [...coverageChange(app), ...coverageOf(app, 'before_', 'Before'), ...coverageOf(app, 'after_', 'After')] : [...coverageOf(app, '', '', coverageMethods(app)), ...coverageSplits(app)];
-	if (!parts.length)
+	if (!parts.length || !app.original.meta.notes.some(({ key }) => /^(|before_|after_)fleet-asked$/.test(key)))
 		return;
 	const summary = isDiff ? `Coverage: ${count(value('before_fleet-delivered') || 0)} nodes before, ${count(value('after_fleet-delivered') || 0)} after`
 		: `Coverage: ${count(value('fleet-delivered'))} of ${plural(value('fleet-matched'), 'matching node')}`;

@@ -1,7 +1,8 @@
 // The chips of processes, threads, .. and their menus. A menu lists only what the other chips leave.
 const ROWS_SHOWN = 200;
 const FEW = 12; // threads; their pools are open at first
-const CHIP_LETTERS = 36, ROW_LETTERS = 52;
+const CHIP_LETTERS = 36, ROW_LETTERS = 52, NAME_LETTERS = 24;
+const CHIPS_MOST = 6; // of labels of requests
 
 // A long name keeps both ends.
 function middle(text, most) {
@@ -18,11 +19,17 @@ function weighValues(app, d) {
 	return weights;
 }
 
-const isShownDim = (dim) => !dim.isNumeric && dim.name !== 'jvm' && dim.name !== 'stack' && dim.values.length > 1;
+const isShownDim = (dim) => !dim.isNumeric && !['jvm', 'stack', 'tags'].includes(dim.name) && dim.values.length > 1;
+const nrOfValues = ({ values }) => values.filter(Boolean).length;
 const plurals = (word) => (/s$/.test(word) ? `${word}es` : `${word}s`);
 
-// Processes and threads always have a chip, others when they are limited; else the filter menu has them.
-const hasChip = ({ state }, { name }, d) => name === 'process' || name === 'thread' || state.picked[d].length > 0;
+// Processes and threads always have a chip, in a page of requests also the first labels of these, others when they are
+// limited; else the filter menu has them.
+function hasChip({ state, profile: { labels: { dims } } }, dim, d) {
+	const isOfRequest = ({ name, isTag }) => name === 'version' || name === 'trace_id' || isTag;
+	return dim.name === 'process' || dim.name === 'thread' || state.picked[d].length > 0 ||
+		HAS_REQUESTS && isOfRequest(dim) && dims.filter((one) => isOfRequest(one) && isShownDim(one)).indexOf(dim) < CHIPS_MOST;
+}
 
 // Adds a chip for a dimension with several values.
 function fillDims(app) {
@@ -32,11 +39,11 @@ function fillDims(app) {
 			return '';
 		const picked = state.picked[d], chip = element('button', 'chip menu'), name = middle(dim.values[picked[0]] || '(none)', CHIP_LETTERS);
 		const isExcept = state.except.includes(d), nr = isExcept ? dim.values.length - picked.length : picked.length;
-		const text = picked.length === 1 ? (isExcept ? `not ${name}` : name) : picked.length ? pooled(dim, picked, isExcept) || `${nr} of ${dim.values.length}` : `all ${dim.values.length}`;
+		const text = picked.length === 1 ? (isExcept ? `not ${name}` : name) : picked.length ? pooled(dim, picked, isExcept) || `${nr} of ${nrOfValues(dim)}` : `all ${nrOfValues(dim)}`;
 		chip.dataset.dim = dim.name;
 		chip.setAttribute('aria-haspopup', 'dialog');
 		chip.classList.toggle('on', picked.length > 0);
-		chip.append(element('span', '', dim.name), ' ', element('b', '', text));
+		chip.append(element('span', '', middle(dim.name, NAME_LETTERS)), ' ', element('b', '', text));
 		chip.addEventListener('click', () => labelMenu(app, chip, d));
 		return chip;
 	}));
@@ -54,7 +61,7 @@ function pooled(dim, values, isExcept) {
 // The rows of a menu: { text, weight, values, kids, isHead }, the heaviest first and JVMs before other processes.
 function menuRows(app, d) {
 	const { labels } = app.profile, dim = labels.dims[d], weights = weighValues(app, d), picked = app.state.picked[d];
-	const rows = [...weights.keys()].filter((v) => weights[v] > 0 || picked.includes(v)).map((v) => ({ text: dim.values[v] || '(none)', weight: weights[v], values: [v] }));
+	const kept = new Set(picked), rows = [...weights.keys()].filter((v) => weights[v] > 0 || kept.has(v)).map((v) => ({ text: dim.values[v] || '(none)', weight: weights[v], values: [v] }));
 	const byWeight = (a, b) => Boolean(b.isJvm) - Boolean(a.isJvm) || b.weight - a.weight || a.values[0] - b.values[0];
 	if (dim.name === 'process' && dim.isJvm)
 		for (const row of rows)
@@ -98,7 +105,7 @@ function labelMenu(app, button, d) {
 		pickValues(app, d, values, isExcept);
 		fill();
 	};
-	filter.placeholder = `filter ${count(dim.values.length)} ${plurals(dim.name)}`;
+	filter.placeholder = `filter ${count(nrOfValues(dim))} ${plurals(middle(dim.name, NAME_LETTERS))}`;
 	filter.setAttribute('aria-label', filter.placeholder);
 	list.setAttribute('role', 'group');
 	const line = (row, level) => {
@@ -112,7 +119,7 @@ function labelMenu(app, button, d) {
 			b.addEventListener('click', run);
 			return b;
 		};
-		item.title = visible(row.text);
+		item.title = visible(row.text.slice(0, 1000));
 		item.setAttribute('role', 'checkbox');
 		part.append(item, extra('only', () => pick(row.values, false), `Only ${row.text}`), extra('except', () => pick([...new Set([...(isExcept ? picked[d] : []), ...row.values])], true), `All except ${row.text}`));
 		if (row.kids && !row.isHead) {

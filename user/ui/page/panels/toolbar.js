@@ -77,7 +77,7 @@ function filterMenu(app, button) {
 	const { labels } = app.profile, dims = HAS_LABELS && labels && labels.ofType[app.state.type] ? labels.dims : [];
 	openMenu(button, [
 		...toggleItems(app, button), ...(app.toggles.length ? [element('hr')] : []),
-		...(HAS_LABELS ? dims.flatMap((dim, d) => (isShownDim(dim) && d < DIMS_MOST && !hasChip(app, dim, d) ? [menuItem(`${dim.name} \u2026`, `all ${dim.values.length}`, null, () => labelMenu(app, button, d))] : [])) : []),
+		...(HAS_LABELS ? dims.flatMap((dim, d) => (isShownDim(dim) && d < DIMS_MOST && !hasChip(app, dim, d) ? [menuItem(`${middle(dim.name, NAME_LETTERS)} \u2026`, `all ${nrOfValues(dim)}`, null, () => labelMenu(app, button, d))] : [])) : []),
 		closing('Collapse all recursion', 'R', () => app.toggleRecursion(), app.hasRecursion()),
 		menuItem('Transform \u2026', '', null, () => verbMenu(app, button)),
 		menuItem('Presets \u2026', '', null, () => presetMenu(app, button)),
@@ -101,7 +101,7 @@ function optionsMenu(app, button) {
 		...(HAS_TIME && Timeline.dimOf(app.profile, state.type) ? [item('Strip of time', 'h', !app.isTimeHidden, () => app.toggleTime()), item('Time as a heat map', 'H', state.isHeat, () => app.change({ isHeat: !state.isHeat }))] : []),
 		...(HAS_DIFF && (app.compared || state.versus) ? [1, 2].map((side) => item(DIFF_MODES[side + 2].long, '', state.mode === side + 2, () => app.change({ mode: state.mode === side + 2 ? side : side + 2 }, true))) : []),
 		element('hr'),
-		...splitsOf(app.original, state.split).map((by) => item(`Split by ${by}`, '', state.split === by, () => app.change({ split: state.split === by ? '' : by, link: '', linkName: '' }, true))),
+		...splitsOf(app.original, state.split).map((by) => item(`Split by ${HAS_LABELS ? middle(by, NAME_LETTERS) : by}`, '', state.split === by, () => app.change({ split: state.split === by ? '' : by, link: '', linkName: '' }, true))),
 		element('hr'),
 		item('Copy settings', '', null, () => copySettings(app)),
 		item('Paste settings \u2026', '', null, () => settingsForm(app, button)),

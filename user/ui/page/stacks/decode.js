@@ -340,6 +340,8 @@ function readLabels(sections, selfs, dims) {
 	for (const dim of list)
 		dim.ofSet = Int32Array.from({ length: nr }, () => r.varint());
 	nameJvms(list, nr);
+	if (HAS_REQUESTS)
+		addTags({ dims: list });
 	r.finish('labels');
 	return { dims: list, nr, ofType: readEntries(sections.one(SECTION.NODELABELS), sections.one(SECTION.LABELWEIGHTS), selfs, nr) };
 }

@@ -1,41 +1,18 @@
 // Splits stacks by a label or by the tier of the leaf: a level below the root.
 const SPLIT_TIER = 'tier';
 
-// The names that a profile may be split by. A label with one value only if it is `chosen`, as by report --split.
+// The names that a profile may be split by. If it is `chosen`, as by report --split, a label with one value too, and
+// the number of a trace.
 function splitsOf(profile, chosen) {
-	const { labels } = profile, dims = HAS_LABELS && labels ? labels.dims.filter((dim) => !dim.isNumeric && dim.name !== 'jvm' && (dim.values.length > 1 || dim.name === chosen)) : [];
-	return HAS_LABELS ? [...dims.map((dim) => dim.name), ...tagKeysOf(dims), SPLIT_TIER] : HAS_JVM ? [SPLIT_TIER] : [];
-}
-
-const SPLIT_TAGS = 8; // keys
-
-// The value of a tag in a text of tags, as in "node=a, zone=b"; '' if it is missing.
-function tagOf(text, key) {
-	const tag = text.split(', ').find((t) => t.startsWith(`${key}=`));
-	return tag ? tag.slice(key.length + 1) : '';
-}
-
-// Keys of tags with more than one value.
-function tagKeysOf(dims) {
-	const tags = HAS_LABELS && dims.find((dim) => dim.name === 'tags'), keys = new Map();
-	for (const text of tags ? tags.values : [])
-		for (const tag of (text || '').split(', ')) {
-			const at = tag.indexOf('='), key = tag.slice(0, at);
-			if (at > 0 && (keys.has(key) || keys.size < SPLIT_TAGS))
-				keys.set(key, (keys.get(key) || new Set()).add(tag));
-		}
-	return [...keys].filter(([key, values]) => values.size > 1 && !dims.some((dim) => dim.name === key)).map(([key]) => key);
+	const { labels } = profile, isUseful = ({ name, values }) => values.length > 1 && !(HAS_REQUESTS && /^(trace|span)_id$/.test(name));
+	const dims = HAS_LABELS && labels ? labels.dims.filter((dim) => !dim.isNumeric && dim.name !== 'jvm' && dim.name !== 'tags' && (dim.name === chosen || isUseful(dim))) : [];
+	const tags = HAS_REQUESTS ? dims.filter(({ name, isTag }) => isTag && name.length <= SPLIT_LETTERS).filter((dim, i) => i < SPLIT_TAGS || dim.name === chosen) : [];
+	return HAS_LABELS ? [...dims.filter((dim) => !HAS_REQUESTS || !dim.isTag || tags.includes(dim)).map((dim) => dim.name), SPLIT_TIER] : HAS_JVM ? [SPLIT_TIER] : [];
 }
 
 // Calls run(type, node, value, weight, set) for every weight; `texts` are the values.
 function splitter(profile, by) {
-	const { labels, selfs, nodes, frames } = profile, named = HAS_LABELS && labels && labels.dims.find((d) => d.name === by);
-	const tags = HAS_LABELS && !named && labels && by !== SPLIT_TIER && labels.dims.find((d) => d.name === 'tags'), found = new Map();
-	const places = tags && tags.values.map((text) => {
-		const value = tagOf(text || '', by);
-		return found.has(value) ? found.get(value) : found.set(value, found.size).get(value);
-	});
-	const dim = tags ? { values: [...found.keys()], ofSet: tags.ofSet.map((v) => places[v]) } : named;
+	const { labels, selfs, nodes, frames } = profile, dim = HAS_LABELS && labels && labels.dims.find((d) => d.name === by);
 	const texts = dim ? dim.values.map((text) => text || '(none)') : KINDS.map((kind) => kind.long);
 	const valueOf = dim ? (node, set) => dim.ofSet[set] : (node) => (node ? frames.kind[nodes.frame[node]] : 0);
 	const each = (run) => selfs.forEach((self, type) => {
