@@ -13,6 +13,7 @@
 /* Consecutive frames of one library. */
 struct visit {
 	const char *module, *entry; /* the innermost exported function so far; NULL: none yet */
+	size_t module_len;          /* without a build id */
 	bool has_group;
 	frame_id group; /* of the functions below `entry` */
 };
@@ -38,11 +39,10 @@ static bool is_libc(const char *module)
 }
 
 /* Only functions without a name have the build id in their module. */
-static bool is_same_file(const char *module, const char *other)
+static bool is_same_file(const struct visit *v, const char *module)
 {
-	size_t len = module_file_len(module);
-
-	return len == module_file_len(other) && !memcmp(module, other, len);
+	return v->module == module || (!strncmp(v->module, module, v->module_len) &&
+				       module_file_len(module) == v->module_len);
 }
 
 static bool is_grouped(const struct frame *f)
@@ -97,8 +97,9 @@ void stripped_group(struct symbolizer *s, const struct frames *all, const char *
 			v.module = NULL;
 			continue;
 		}
-		if (!v.module || !is_same_file(v.module, f.module))
-			v = (struct visit){ .module = f.module };
+		if (!v.module || !is_same_file(&v, f.module))
+			v = (struct visit){ .module = f.module,
+					    .module_len = module_file_len(f.module) };
 		if (!symbolizer_is_named(s, id)) {
 			if (find_group(s, &f, role, &v))
 				frames->at[i] = v.group;

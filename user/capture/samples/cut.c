@@ -64,5 +64,6 @@ void cut_free(struct cut *c)
 	vec_fini(&c->threads.all);
 	dict_fini(&c->programs.newest);
 	vec_fini(&c->programs.older);
+	vec_fini(&c->levels);
 	free(c);
 }

@@ -74,6 +74,9 @@ struct program_labels {
 	VEC(labels_id) older; /* by label set: the one before of the same program + 1; 0: none */
 };
 
+/* By label set: the node of its levels + 1; 0: not known yet. */
+typedef VEC(node_id) level_nodes;
+
 /* A stack that has its nodes in the profile: a sample of it takes one lookup and a comparison. */
 struct placed_stack {
 	node_id node; /* of its leaf */
@@ -92,6 +95,7 @@ struct cut {
 	VEC(struct placed_stack) placed;
 	struct newest_threads threads; /* empty unless the profile has a level for threads */
 	struct program_labels programs;
+	level_nodes levels;
 };
 
 /* `profile` becomes the cut's. `jvms` stays the caller's. */

@@ -139,6 +139,16 @@ static node_id node_of(struct levels *l, const struct labels *labels)
 	return node;
 }
 
+/* As node_of, for labels that the profile has as `id`. Most samples have labels of earlier ones. */
+static node_id node_of_known(struct levels *l, labels_id id, const struct labels *labels)
+{
+	while (l->nodes->nr <= id)
+		vec_push(l->nodes, 0);
+	if (!l->nodes->at[id])
+		l->nodes->at[id] = node_of(l, labels) + 1;
+	return l->nodes->at[id] - 1;
+}
+
 /* The kernel keeps 15 bytes of a thread's name, a JVM the whole name. */
 static const char *thread_name(struct levels *l, const struct process *p,
 			       const struct sample *sample)
@@ -296,8 +306,8 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 	p->has_samples |= !is_past;
 	if (l->thread && regexec(l->thread, labels.thread, 0, NULL, 0))
 		return OTHER_THREAD;
-	out->node = node_of(l, &labels);
 	place_parts(l, sample, weight, &labels, out);
+	out->node = node_of_known(l, out->parts[0].labels, &labels);
 	for (size_t i = 0; i < out->nr_parts; i++)
 		note_program(l, out->parts[i].labels);
 	note_thread(l, sample, out->parts[0].labels);

@@ -41,6 +41,7 @@ struct levels {
 	struct profile *profile;
 	struct newest_threads *threads; /* of that profile */
 	struct program_labels *programs;
+	level_nodes *nodes;
 	struct symbolizer *symbolizer;
 	struct containers *containers;
 	struct jvm_registry *jvms;

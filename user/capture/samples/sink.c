@@ -125,6 +125,7 @@ struct levels *sink_levels(struct sink *k, struct cut *c)
 	k->levels.profile = c->profile;
 	k->levels.threads = &c->threads;
 	k->levels.programs = &c->programs;
+	k->levels.nodes = &c->levels;
 	k->levels.begin_ns = c->span.begin_ns;
 	return &k->levels;
 }

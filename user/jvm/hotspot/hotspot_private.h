@@ -45,6 +45,7 @@ struct stub_routines {
 	u32 begin_at; /* offset of StubCodeDesc::_begin */
 	stub_routine_list all;
 	u64 next_read_ns, pause_ns; /* the list grows while the JVM starts */
+	struct dict vtable_pcs;     /* pc in a stub of "vtable chunks" -> its name, a literal */
 };
 
 struct hotspot {

@@ -13,7 +13,7 @@
 #define COMPILED_BYTES  (1u << 20)   /* of tables of compiled code, all together */
 #define COMPILED_MAX    (128u << 10) /* of one nmethod; larger ones are not kept */
 #define COMPILE_ID_MASK 0x0fffffff   /* the part of a compile id that samples keep */
-#define CONTAINERS_MAX  8            /* JDK 8..28 have two to five */
+#define CONTAINERS_MAX  32           /* JDK 8..28 have two to five, and chunks of vtable stubs */
 /* a value up to this is an index, no pointer: no memory is mapped below vm.mmap_min_addr */
 #define BCI_MAX 0xffff
 

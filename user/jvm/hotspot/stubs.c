@@ -39,6 +39,7 @@ void stub_routines_fini(struct stub_routines *s)
 	vec_each(r, &s->all)
 		free((char *)r->name);
 	vec_fini(&s->all);
+	dict_fini(&s->vtable_pcs);
 	*s = (struct stub_routines){ 0 };
 }
 
@@ -242,6 +243,7 @@ struct vtable_stub {
 };
 
 #define VTABLE_STUB_BYTES 1024 /* most code of a stub: itable stubs have about 200 */
+#define VTABLE_PCS_MAX    16384
 
 static bool is_vtable_stub(const struct hotspot *h, const struct vtable_stub *s)
 {
@@ -253,7 +255,7 @@ static bool is_vtable_stub(const struct hotspot *h, const struct vtable_stub *s)
 }
 
 /* Decides by the nearest header before pc; NULL if there is no known one. */
-static const char *find_vtable_stub(const struct hotspot *h, const struct blob *b, u64 pc)
+static const char *read_vtable_stub(const struct hotspot *h, const struct blob *b, u64 pc)
 {
 	u8 bytes[VTABLE_STUB_BYTES + sizeof(struct vtable_stub)];
 	u64 end = pc & ~7ull, start = b->code_start;
@@ -271,6 +273,18 @@ static const char *find_vtable_stub(const struct hotspot *h, const struct blob *
 			return s.is_vtable_stub ? "vtable stub" : "itable stub";
 	}
 	return NULL;
+}
+
+/* These stubs are never freed (VtableStubs::entry_point, share/code/vtableStubs.cpp). */
+static const char *find_vtable_stub(struct hotspot *h, const struct blob *b, u64 pc)
+{
+	struct dict *known = &h->stubs.vtable_pcs;
+	const u64 *found = dict_find(known, pc);
+	const char *name = found ? (const char *)(uintptr_t)*found : read_vtable_stub(h, b, pc);
+
+	if (!found && name && known->nr < VTABLE_PCS_MAX)
+		*dict_add(known, pc) = (uintptr_t)name;
+	return name;
 }
 
 /* The role of a routine, from its blob alone; NULL if unknown. */
@@ -292,9 +306,11 @@ static const char *role_in(const char *blob)
 	return NULL;
 }
 
+/* HotSpot never frees these (VtableStubs::allocate, share/code/vtableStubs.cpp). */
 bool stubs_is_container(const char *blob_name)
 {
-	return !strncmp(blob_name, "StubRoutines", strlen("StubRoutines"));
+	return !strncmp(blob_name, "StubRoutines", strlen("StubRoutines")) ||
+	       !strcmp(blob_name, "vtable chunks");
 }
 
 static bool is_listed(const char *blob_name)

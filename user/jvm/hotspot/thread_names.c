@@ -33,6 +33,7 @@
 #define OLD_NS         (2 * NS_PER_SEC)
 #define OLD_MOST_NS    (8 * NS_PER_SEC)  /* while no name changes */
 #define ABSENT_NS      (100 * NS_PER_MS) /* doubled after each look, up to OLD_MOST_NS */
+#define UNASKED_NS     (60 * NS_PER_SEC) /* after that an absent thread is forgotten */
 #define PAUSE_LEAST_NS (20 * NS_PER_MS)
 #define PAUSE_FACTOR   50 /* times the duration of a read */
 
@@ -67,6 +68,7 @@ struct known {
 	char *name;       /* NULL while its first name is in doubt, and if it is absent */
 	char comm[16];    /* at the time of the read; "" for a name from an agent */
 	u64 absent_ns;    /* pause after a read that did not find the thread; 0: it was found */
+	u64 asked_ns;     /* when the name of an absent thread was asked for last */
 	char doubted[16]; /* the comm with which a different name was found */
 	u64 doubted_ns;   /* start of the doubt; 0: none */
 	bool is_named;    /* the JVM has also named it in the kernel: name and comm match */
@@ -115,18 +117,25 @@ void thread_names_free(struct thread_names *all)
 	free(all);
 }
 
+static bool is_asked_for(const struct known *k, u64 now)
+{
+	return k->absent_ns && now - k->asked_ns < UNASKED_NS;
+}
+
 /*
- * Drops threads that the previous read did not find. At KEPT_MAX drops all of them: the read that
- * follows finds the live ones again.
+ * Drops threads that the previous read did not find, unless they were absent all the time and are
+ * still sampled: those of the collector. At KEPT_MAX drops all of them: the read that follows finds
+ * the live ones again.
  */
 static void forget_ended(struct thread_names *all)
 {
 	struct dict kept = { 0 };
-	u32 grace = all->by_tid.nr < KEPT_MAX ? 1 : 0;
+	bool is_full = all->by_tid.nr >= KEPT_MAX;
+	u64 now = time_mono_ns();
 
 	dict_each(slot, &all->by_tid) {
 		struct known *k = (struct known *)(uintptr_t)slot->value;
-		if (k->read + grace >= all->nr_reads)
+		if (k->read + !is_full >= all->nr_reads || (!is_full && is_asked_for(k, now)))
 			*dict_add(&kept, slot->key) = slot->value;
 		else
 			free_known(all, k);
@@ -495,6 +504,7 @@ static struct known *note_absent(struct thread_names *all, pid_t tid, const char
 	k->absent_ns = is_first ? ABSENT_NS : 2 * k->absent_ns;
 	if (k->absent_ns > OLD_MOST_NS)
 		k->absent_ns = OLD_MOST_NS;
+	k->asked_ns = time_mono_ns();
 	copy_text(k->comm, sizeof(k->comm), comm);
 	return k;
 }
@@ -505,6 +515,8 @@ const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t 
 	struct known *k = find(all, tid);
 	u64 now = time_mono_ns();
 
+	if (k && k->absent_ns)
+		k->asked_ns = now;
 	if (is_due(all, k, comm, now)) {
 		read_again(all, h, now);
 		k = find(all, tid);

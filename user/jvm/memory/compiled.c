@@ -14,6 +14,11 @@
 #define SCOPES_MAX    64         /* per pc; HotSpot's MaxInlineLevel is 9 or 15 */
 #define METADATA_MAX  65536      /* entries */
 #define LEVEL_C1_LAST 3          /* CompLevel_full_profile */
+/*
+ * How long a kept nmethod is used without a look at the JVM. Its id is not used again within this
+ * time, although samples have only a part of it (COMPILE_ID_MASK).
+ */
+#define TRUSTED_NS (60ull * 1000 * 1000 * 1000)
 
 /* The addresses of an nmethod's tables. */
 struct tables {
@@ -381,8 +386,8 @@ static bool is_unused(const struct vm_memory *j, const struct blob *b)
 }
 
 /*
- * Without any read, names and tables are those that were checked before: at the sample's count of
- * unloaded classes all Methods of this nmethod were alive.
+ * Without any read, names and tables are those that were checked before: the sample found the
+ * nmethod alive, and at its count of unloaded classes all Methods of this nmethod were alive.
  */
 int compiled_frames(const struct vm_memory *j, struct methods *methods, struct compiled *c,
 		    const struct code_pc *at, struct java_frame out[], int max)
@@ -394,7 +399,7 @@ int compiled_frames(const struct vm_memory *j, struct methods *methods, struct c
 	c->has_read = false;
 	int nr = read_frames(j, methods, c, at, out, max);
 	bool is_new = c->has_read || methods_nr_looks(methods) != nr_looks;
-	if (nr == -ESRCH || (at->unloads && !is_new && now_ns - c->checked_ns < METHODS_TRUSTED_NS))
+	if (nr == -ESRCH || (at->unloads && !is_new && now_ns - c->checked_ns < TRUSTED_NS))
 		return nr;
 	int err = check_alive(j, &c->blob);
 	if (err)
