@@ -71,20 +71,12 @@ static bool find_group(struct symbolizer *s, const struct frame *f, const char *
 	return true;
 }
 
-static bool are_named(const struct symbolizer *s, const frame_list *frames)
-{
-	vec_each(id, frames)
-		if (!symbolizer_is_named(s, *id))
-			return false;
-	return true;
-}
-
 void stripped_group(struct symbolizer *s, const struct frames *all, const char *role,
 		    frame_list *frames)
 {
 	struct visit v = { 0 };
 
-	if (symbolizer_keeps_addresses(s) || are_named(s, frames))
+	if (symbolizer_keeps_addresses(s))
 		return;
 	for (size_t i = frames->nr; i-- > 0;) {
 		frame_id id = frames->at[i];

@@ -86,11 +86,18 @@ struct symbolizer {
 	u64 kernel_version;      /* changes when a pc of the kernel may have another name */
 	enum known_for lasts;    /* how long the name that was given last holds */
 	u32 nr_without_line_now; /* the same */
-	VEC(bool) named, inferred, stripped; /* by frame */
-	VEC(enum agent_part) agent_parts;
+	VEC(u8) traits;          /* by frame: enum trait, and its agent_part */
 	VEC(struct build_hex) unnamed_builds;
 	struct dict is_unnamed_build; /* by hash of the build id */
 };
+
+enum trait {
+	TRAIT_NAMED = 1 << 0,
+	TRAIT_INFERRED = 1 << 1,
+	TRAIT_STRIPPED = 1 << 2,
+	TRAIT_AGENT_SHIFT = 3,
+};
+#define TRAIT_AGENT (3u << TRAIT_AGENT_SHIFT)
 
 struct symbolizer *symbolizer_new(struct frames *frames, struct jvm_registry *jvms,
 				  struct agents *agents)
@@ -122,29 +129,34 @@ void symbolizer_free(struct symbolizer *s)
 	aged_fini(&s->kernel_frames);
 	generated_code_free(s->generated);
 	known_stacks_fini(&s->known);
-	vec_fini(&s->named);
-	vec_fini(&s->inferred);
-	vec_fini(&s->stripped);
-	vec_fini(&s->agent_parts);
+	vec_fini(&s->traits);
 	vec_fini(&s->unnamed_builds);
 	dict_fini(&s->is_unnamed_build);
 	free(s);
 }
 
+/* Sets `traits` of the frame, and clears the other bits of `mask`. */
+static frame_id note(struct symbolizer *s, frame_id id, u32 mask, u32 traits)
+{
+	while (s->traits.nr <= id)
+		vec_push(&s->traits, 0);
+	s->traits.at[id] = (u8)((s->traits.at[id] & ~mask) | traits);
+	return id;
+}
+
 static frame_id note_named(struct symbolizer *s, frame_id id, bool named)
 {
-	while (s->named.nr <= id)
-		vec_push(&s->named, false);
-	s->named.at[id] = named;
-	return id;
+	return note(s, id, TRAIT_NAMED, named ? TRAIT_NAMED : 0);
 }
 
 static frame_id note_inferred(struct symbolizer *s, frame_id id)
 {
-	while (s->inferred.nr <= id)
-		vec_push(&s->inferred, false);
-	s->inferred.at[id] = true;
-	return id;
+	return note(s, id, TRAIT_INFERRED, TRAIT_INFERRED);
+}
+
+static u32 traits_of(const struct symbolizer *s, frame_id id)
+{
+	return id < s->traits.nr ? s->traits.at[id] : 0;
 }
 
 static frame_id intern(struct symbolizer *s, enum frame_kind kind, const char *name,
@@ -289,13 +301,9 @@ void symbolizer_mark(const struct symbolizer *s, bool *is_used)
 void symbolizer_sweep(struct symbolizer *s, const bool *is_used)
 {
 	known_stacks_fini(&s->known); /* frequent stacks are named again at once */
-	for (size_t i = 0; i < s->inferred.nr; i++)
-		s->inferred.at[i] &= is_used[i];
-	for (size_t i = 0; i < s->stripped.nr; i++)
-		s->stripped.at[i] &= is_used[i];
-	for (size_t i = 0; i < s->agent_parts.nr; i++)
+	for (size_t i = 0; i < s->traits.nr; i++)
 		if (!is_used[i])
-			s->agent_parts.at[i] = AGENT_PART_NONE;
+			s->traits.at[i] &= TRAIT_NAMED;
 }
 
 void symbolizer_forget(struct symbolizer *s, struct process_id id)
@@ -338,9 +346,7 @@ static enum agent_part agent_part(const char *function)
 
 static void note_agent(struct symbolizer *s, frame_id id, enum agent_part part)
 {
-	while (s->agent_parts.nr <= id)
-		vec_push(&s->agent_parts, AGENT_PART_NONE);
-	s->agent_parts.at[id] = part;
+	note(s, id, TRAIT_AGENT, (u32)part << TRAIT_AGENT_SHIFT);
 }
 
 /*
@@ -805,10 +811,7 @@ frame_id symbolizer_stripped(struct symbolizer *s, enum frame_kind kind, const c
 {
 	frame_id id = intern(s, kind, name, module, false);
 
-	while (s->stripped.nr <= id)
-		vec_push(&s->stripped, false);
-	s->stripped.at[id] = true;
-	return id;
+	return note(s, id, TRAIT_STRIPPED, TRAIT_STRIPPED);
 }
 
 void symbolizer_keep_addresses(struct symbolizer *s)
@@ -823,22 +826,34 @@ bool symbolizer_keeps_addresses(const struct symbolizer *s)
 
 bool symbolizer_is_named(const struct symbolizer *s, frame_id frame)
 {
-	return frame < s->named.nr && s->named.at[frame];
+	return traits_of(s, frame) & TRAIT_NAMED;
 }
 
 bool symbolizer_is_inferred(const struct symbolizer *s, frame_id frame)
 {
-	return frame < s->inferred.nr && s->inferred.at[frame];
+	return traits_of(s, frame) & TRAIT_INFERRED;
 }
 
 bool symbolizer_is_stripped(const struct symbolizer *s, frame_id frame)
 {
-	return frame < s->stripped.nr && s->stripped.at[frame];
+	return traits_of(s, frame) & TRAIT_STRIPPED;
 }
 
 enum agent_part symbolizer_agent_part(const struct symbolizer *s, frame_id frame)
 {
-	return frame < s->agent_parts.nr ? s->agent_parts.at[frame] : AGENT_PART_NONE;
+	return (enum agent_part)(traits_of(s, frame) >> TRAIT_AGENT_SHIFT);
+}
+
+bool symbolizer_is_plain(const struct symbolizer *s, const frame_list *frames)
+{
+	u32 of_all = TRAIT_NAMED, of_any = 0;
+
+	vec_each(id, frames) {
+		u32 traits = traits_of(s, *id);
+		of_all &= traits;
+		of_any |= traits;
+	}
+	return of_all && !(of_any & TRAIT_AGENT);
 }
 
 const char *symbolizer_kernel_error(const struct symbolizer *s)

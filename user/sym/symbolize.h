@@ -159,6 +159,9 @@ enum agent_part {
 };
 enum agent_part symbolizer_agent_part(const struct symbolizer *s, frame_id frame);
 
+/* Whether all frames of the stack have real names and none is of the agent: most stacks. */
+bool symbolizer_is_plain(const struct symbolizer *s, const frame_list *frames);
+
 /*
  * The build ids, in hexadecimal digits, of files of which a function got no name; in the order in
  * which they were seen. NULL beyond the last.

@@ -388,14 +388,18 @@ static void add_to_profiles(struct samples *s, struct process *p, struct unnamed
 		.frames = &named->frames,
 	};
 
-	bool is_own = is_attach(s, p, named); /* sources_keep may drop frames of the agent */
+	bool is_plain = symbolizer_is_plain(s->symbolizer, &named->frames);
+	/* sources_keep may drop frames of the agent */
+	bool is_own = !is_plain && is_attach(s, p, named);
 	if (!sources_keep(&stack)) {
 		leave_out(s, sample);
 		return;
 	}
-	const char *role =
-		p->is_jvm ? stripped_role(s->frames, &named->frames, sample->comm) : NULL;
-	stripped_group(s->symbolizer, s->frames, role, &named->frames);
+	if (!is_plain) {
+		const char *role =
+			p->is_jvm ? stripped_role(s->frames, &named->frames, sample->comm) : NULL;
+		stripped_group(s->symbolizer, s->frames, role, &named->frames);
+	}
 	vec_each(sink, &s->sinks)
 		add_to_sink(s, p, named, &stack, *sink, is_own);
 }
