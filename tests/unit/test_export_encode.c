@@ -480,6 +480,30 @@ static void a_page_that_expands_to_250_times_its_size_is_neither_written_nor_rea
 	profile_free(p);
 }
 
+static bool keeps_pod_a(const struct labels *l, const void *ctx)
+{
+	return !strcmp(l->pod, "pod-a");
+}
+
+static void samples_that_were_taken_out_leave_no_labels(void **state)
+{
+	struct profile *p = profile_new();
+	node_id node = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "f", ""));
+	const struct labels a = { .pod = "pod-a" }, b = { .pod = "pod-b", .trace = "77" };
+
+	profile_add_type(p, "cpu", "samples");
+	profile_add(p, node, profile_intern_labels(p, &b), 0, 5);
+	profile_add(p, node, profile_intern_labels(p, &a), 0, 3);
+	profile_keep_labels(p, keeps_pod_a, NULL);
+	struct str body = body_of(p);
+	assert_non_null(memmem(body.at, body.len, "pod-a", 5));
+	assert_null(memmem(body.at, body.len, "pod-b", 5));
+	assert_null(memmem(body.at, body.len, "trace_id", 8));
+	assert_reads_back(&body);
+	str_fini(&body);
+	profile_free(p);
+}
+
 static void text_of_every_length_is_read_back(void **state)
 {
 	struct str bytes = { 0 };
@@ -551,6 +575,7 @@ int main(void)
 		cmocka_unit_test(a_deep_recursion_can_be_read_back_from_its_own_file),
 		cmocka_unit_test(
 			a_page_that_expands_to_250_times_its_size_is_neither_written_nor_read),
+		cmocka_unit_test(samples_that_were_taken_out_leave_no_labels),
 		cmocka_unit_test(text_of_every_length_is_read_back),
 		cmocka_unit_test(a_page_is_read_back_and_holds_no_markup_from_names),
 	};

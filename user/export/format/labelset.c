@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "export/format/varint.h"
 
 /* A label set of the profile as text, and the ranks of its texts within their dimensions. */
@@ -32,22 +33,35 @@ static bool is_known(const struct labels *l)
 	return l->pid || l->tid;
 }
 
-static bool any_known(const struct profile *p)
+/*
+ * The label sets that a weight has, as bytes by labels_id. Others may be left of samples that were
+ * taken out, and must not reach a file. The caller frees the array.
+ */
+static u8 *find_used(const struct profile *p)
+{
+	u8 *used = xcalloc(p->labels.nr + 1, 1);
+
+	vec_each(w, &p->weights)
+		used[w->labels] |= w->value > 0;
+	return used;
+}
+
+static bool any_known(const struct profile *p, const u8 *used)
 {
 	vec_each(l, &p->labels)
-		if (is_known(l))
+		if (used[l - p->labels.at] && is_known(l))
 			return true;
 	return false;
 }
 
 /* A label that no sample has does not become a dimension. */
-static void choose_dims(const struct profile *p, struct labelsets *sets)
+static void choose_dims(const struct profile *p, const u8 *used, struct labelsets *sets)
 {
 	sets->nr_dims = 0;
 	for (enum label i = 0; i < NR_LABELS; i++) {
 		bool is_used = i < LABEL_FIRST_EXTRA;
 		vec_each(l, &p->labels)
-			is_used |= *l->text[i] != '\0';
+			is_used |= used[l - p->labels.at] && *l->text[i];
 		if (is_used)
 			sets->dims[sets->nr_dims++] = i;
 	}
@@ -164,22 +178,24 @@ static void add_sets(struct entries *all, struct labelset_entry **order, struct 
 
 void labelsets_make(const struct profile *p, struct labelsets *sets, struct str *section)
 {
-	size_t nr = p->labels.nr;
+	auto_free u8 *used = find_used(p);
 
 	sets->nr = 0;
-	choose_dims(p, sets);
-	sets->set_of = xcalloc(nr + 1, sizeof(sets->set_of[0]));
-	if (!any_known(p))
+	choose_dims(p, used, sets);
+	sets->set_of = xcalloc(p->labels.nr + 1, sizeof(sets->set_of[0]));
+	if (!any_known(p, used))
 		return;
 
-	struct entries all = { xcalloc(nr, sizeof(struct labelset_entry)), nr };
-	struct labelset_entry **order = xcalloc(nr, sizeof(order[0]));
-	for (size_t i = 0; i < nr; i++) {
-		const struct labels *l = &p->labels.at[i];
-		all.at[i].id = (labels_id)i;
+	struct entries all = { xcalloc(p->labels.nr, sizeof(struct labelset_entry)), 0 };
+	struct labelset_entry **order = xcalloc(p->labels.nr, sizeof(order[0]));
+	for (size_t i = 0; i < p->labels.nr; i++) {
+		if (!used[i])
+			continue;
+		struct labelset_entry *e = order[all.nr] = &all.at[all.nr];
+		all.nr++;
+		e->id = (labels_id)i;
 		for (int dim = 0; dim < sets->nr_dims; dim++)
-			all.at[i].text[dim] = stored_text(l, sets->dims[dim]);
-		order[i] = &all.at[i];
+			e->text[dim] = stored_text(&p->labels.at[i], sets->dims[dim]);
 	}
 
 	varint_add(section, (u64)sets->nr_dims);
@@ -187,7 +203,7 @@ void labelsets_make(const struct profile *p, struct labelsets *sets, struct str 
 		add_dimension(&all, order, dim, section);
 	add_sets(&all, order, sets, section);
 
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < all.nr; i++)
 		for (int dim = 0; dim < NR_DIMS; dim++)
 			free(all.at[i].text[dim]);
 	free(all.at);

@@ -99,9 +99,11 @@ static bool is_plain(const struct profile *p)
 
 static bool has_requests(const struct profile *p)
 {
-	vec_each(l, &p->labels)
+	vec_each(w, &p->weights) {
+		const struct labels *l = &p->labels.at[w->labels];
 		if (*l->trace || *l->tags)
 			return true;
+	}
 	return false;
 }
 
