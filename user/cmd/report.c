@@ -42,7 +42,7 @@ enum {
 struct options {
 	const char *output, *format, *title, *event, *split, *source_path;
 	int top; /* methods to print; 0: no list, TOP_UNSET: not given */
-	bool tree, lines, signatures, raw_names, symbolize, force, quiet, help;
+	bool tree, requests, lines, signatures, raw_names, symbolize, force, quiet, help;
 	struct late_symbols late;
 	struct stack_options stacks;
 	struct opt_list transform_words, with;
@@ -350,6 +350,29 @@ static int symbolize(struct options *o, struct profile *p)
 	return 0;
 }
 
+/* The first of these that the profile has is the label of the list of requests. */
+static const char *const labels_of_requests[] = { "route",    "http.route", "endpoint",
+						  "url.path", "operation",  "service" };
+
+static int print_requests(const struct options *o, const struct profile *p)
+{
+	struct named_label label;
+	const char *by = o->split;
+	bool is_found = by && named_label_find(p, by, &label);
+
+	for (size_t i = 0; !by && !is_found && i < ARRAY_SIZE(labels_of_requests); i++)
+		if ((is_found = named_label_find(p, labels_of_requests[i], &label)))
+			by = labels_of_requests[i];
+	if (by && !is_found) {
+		log_error("--by %s: no sample has this label", by);
+		return -EINVAL;
+	}
+	progress_line_end();
+	text_requests(p, is_found ? by : "", is_found ? &label : NULL, (size_t)o->top,
+		      terminal_width(STDOUT_FILENO), stdout);
+	return output_finish();
+}
+
 static int report(struct options *o, char **inputs, size_t nr_inputs)
 {
 	const struct format *f = o->output ? profile_file_format(o->format, o->output) : NULL;
@@ -381,9 +404,11 @@ static int report(struct options *o, char **inputs, size_t nr_inputs)
 	}
 	if (o->source_path && add_sources(p, o->source_path))
 		return STATUS_FAILED;
+	if (o->requests && print_requests(o, p))
+		return STATUS_FAILED;
 	if (f && (change(o, f, p) || profile_file_write(p, o->output, f, o->force, NULL)))
 		return STATUS_FAILED;
-	if (!o->top && !o->tree)
+	if (o->requests || (!o->top && !o->tree))
 		return 0;
 	progress_line_step("counting", NULL, -1);
 	if ((!f || f->has_view) && change(o, NULL, p))
@@ -394,16 +419,18 @@ static int report(struct options *o, char **inputs, size_t nr_inputs)
 	return print(p, o);
 }
 
-/* Whether the list of methods is printed: by --top, or if nothing else is asked for. */
+/* Whether a list is printed, of methods or requests: by --top, or if nothing else is asked for. */
 static bool has_list(const struct options *o)
 {
-	return o->top != TOP_UNSET || (!o->output && !o->tree);
+	return o->top != TOP_UNSET || o->requests || (!o->output && !o->tree);
 }
 
 static int check(const struct options *o, int nr_inputs)
 {
 	if (o->top != TOP_UNSET && (o->top < 1 || o->top > TOP_MAX))
 		log_error("--top %d: takes 1 to %d methods", o->top, TOP_MAX);
+	else if (o->requests && o->tree)
+		log_error("--requests and --tree: take one of them");
 	else if (!nr_inputs)
 		log_error("report: no file to read; see report --help");
 	else if (o->stacks.is_reversed && has_list(o))
@@ -423,6 +450,8 @@ static int parse_and_report(struct options *o, int argc, char **argv)
 		FORCE_OPT(&o->force),
 		{ 0, "top", OPT_INT, &o->top, "N", "print the N hottest methods (20)" },
 		{ 0, "tree", OPT_BOOL, &o->tree, NULL, "print the call tree" },
+		{ 0, "requests", OPT_BOOL, &o->requests, NULL,
+		  "print requests by route or --by, the slowest first" },
 		{ 0, "title", OPT_STRING, &o->title, "TEXT", "set the profile's title" },
 		{ 0, "event", OPT_STRING, &o->event, "NAME",
 		  "show this event first; NAME/UNIT if the name is not unique" },

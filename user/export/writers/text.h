@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "export/interchange/named_label.h"
 #include "profile/tree.h"
 
 #define TEXT_ANY_WIDTH 100000
@@ -32,3 +33,12 @@ enum text_diff_mode {
  */
 void text_diff(const struct profile *p, enum text_diff_mode mode, size_t nr, size_t width,
 	       FILE *out);
+
+/*
+ * Prints `nr` values of a label, such as routes, with their requests: traces, the weights of their
+ * samples, and the median and 99th percentile of the time from the first to the last sample of a
+ * trace. That is a lower bound of the request's duration, in steps of profile.slot_ns. The slowest
+ * come first. `name` is a heading; `by` is NULL for one line.
+ */
+void text_requests(const struct profile *p, const char *name, const struct named_label *by,
+		   size_t nr, size_t width, FILE *out);

@@ -46,6 +46,8 @@ class App {
 	start() {
 		if (HAS_FLEET)
 			fillCoverage(this);
+		if (HAS_REQUESTS)
+			addRequests(this);
 		this.listen();
 		this.apply(this.addressed());
 		this.restoreSelection();
@@ -100,6 +102,8 @@ class App {
 		if (!state.time)
 			state.versus = null;
 		state.picked = state.picked.map((values, d) => (HAS_LABELS && labels && labels.dims[d] ? values.filter((v) => v < labels.dims[d].values.length) : []));
+		if (HAS_REQUESTS)
+			Object.assign(state, checkedRequests(state, labels));
 		if (!splitsOf(this.original, state.split).includes(state.split))
 			state.split = '';
 	}
@@ -122,6 +126,8 @@ class App {
 		}
 		if (this.isOther('controls', [this.selectedKey, this.tree, this.transformErrors, this.view.isSandwich, state.transforms, state.panel, state.isUp, state.colour]))
 			showControls(this);
+		if (HAS_REQUESTS && this.requests && this.isOther('requests', [this.selectedKey]))
+			this.requests.update();
 		// All that takes room is in place before a size is read, because that makes the browser lay out the page.
 		if (!old && this.tree.nr < MANY_NODES)
 			this.fillFirst();
@@ -276,21 +282,23 @@ class App {
 
 	// Weighs the tree by the chosen type, labels and times. Returns whether the weights changed.
 	select(state, old) {
-		const key = JSON.stringify([state.type, state.picked, state.except, state.time, state.versus, state.mode, state.isNormalised, state.isAbsolute]);
+		const key = JSON.stringify([state.type, state.picked, state.except, state.time, state.versus, state.mode, state.isNormalised, state.isAbsolute, ...(HAS_REQUESTS ? [state.slow, state.rival] : [])]);
 		if (old && key === this.selectedKey)
 			return false;
 		this.selectedKey = key;
 		const { type, mode, isNormalised, isAbsolute } = state;
-		this.tree.select({ type, mode, isNormalised, isAbsolute, sets: this.setsOf(state), versus: state.versus && this.setsOf({ ...state, time: state.versus }) });
+		this.tree.select({ type, mode, isNormalised, isAbsolute, sets: this.setsOf(state), versus: HAS_DIFF && (state.versus || HAS_REQUESTS && state.rival) && this.setsOf(HAS_REQUESTS ? otherSide(state) : { ...state, time: state.versus }) });
 		this.callers = this.sandwich = null;
 		return true;
 	}
 
 	// The part of each label set that counts; for a weight that lasted longer than the chosen time, its
 	// share. null for all.
-	setsOf({ type, picked, except, time }) {
-		const { labels } = this.profile;
-		if (!HAS_LABELS || !labels || !labels.ofType[type] || !time && !picked.some((p) => p.length))
+	setsOf(state) {
+		if (!HAS_LABELS)
+			return null;
+		const { labels } = this.profile, { type, picked, except, time } = state;
+		if (!labels || !labels.ofType[type] || !time && !picked.some((p) => p.length) && !(HAS_REQUESTS && state.slow))
 			return null;
 		const sets = new Float64Array(labels.nr).fill(1);
 		labels.dims.forEach((dim, d) => {
@@ -300,6 +308,8 @@ class App {
 			for (let s = 0; s < labels.nr; s++)
 				sets[s] *= part(dim.ofSet[s]);
 		});
+		if (HAS_REQUESTS && state.slow)
+			keepSlow(labels, state.slow, requestsBy(this, state.slow[0]), sets);
 		return sets;
 	}
 

@@ -4,7 +4,7 @@ const SETTINGS_MARK = 'sysflame:';
 
 // Without the parts that belong to one page: the place, the time, and numbers of events, labels and packages.
 function portable({ link, linkName, time, versus, type, picked, except, hidden, pan, ...rest }) {
-	return { ...rest, pan: null, link: '', linkName: '', hidden: rest.colour === 'kind' ? hidden : [] };
+	return { ...rest, ...(HAS_REQUESTS && { slow: null, rival: null }), pan: null, link: '', linkName: '', hidden: rest.colour === 'kind' ? hidden : [] };
 }
 
 async function throughGzip(bytes, Stream) {

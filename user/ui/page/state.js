@@ -62,6 +62,7 @@ function readHash(text, most = HASH_MOST) {
 		split: (get.get('split') || '').slice(0, 60),
 		time: range('time'),
 		versus: range('versus'),
+		...(HAS_REQUESTS && { slow: range('slow'), rival: range('rival') }),
 		transforms: get.has('t') ? readTransforms(get.get('t')) : null,
 	};
 }
@@ -117,6 +118,10 @@ function writeHash(s) {
 	set('split', s.split);
 	set('time', s.time && s.time.join('-'));
 	set('versus', s.versus && s.versus.join('-'));
+	if (HAS_REQUESTS) {
+		set('slow', s.slow && s.slow.join('-'));
+		set('rival', s.rival && s.rival.join('-'));
+	}
 	set('t', JSON.stringify(plainTransforms(s.transforms)), s.hasOwn);
 	const whole = `#${put}`, left = [], length = (part) => new URLSearchParams([part]).toString().length;
 	while (put.toString().length >= HASH_MOST) {

@@ -67,8 +67,14 @@ function fillCoverage(app) {
 	const summary = isDiff ? `Coverage: ${count(value('before_fleet-delivered') || 0)} nodes before, ${count(value('after_fleet-delivered') || 0)} after`
 		: `Coverage: ${count(value('fleet-delivered'))} of ${plural(value('fleet-matched'), 'matching node')}`;
 	panel.append(element('summary', '', summary), ...parts);
+	addPanel(app, panel);
+}
+
+// A panel below the controls that opens and closes.
+function addPanel(app, panel, onToggle = () => {}) {
 	panel.addEventListener('toggle', () => {
-		$('alerts').classList.toggle('open', panel.open);
+		$('alerts').classList.toggle('open', $('alerts').querySelector('details[open]') !== null);
+		onToggle();
 		app.resize();
 	});
 	$('alerts').append(panel);

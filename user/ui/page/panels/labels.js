@@ -39,14 +39,15 @@ function fillDims(app) {
 			return '';
 		const picked = state.picked[d], chip = element('button', 'chip menu'), name = middle(dim.values[picked[0]] || '(none)', CHIP_LETTERS);
 		const isExcept = state.except.includes(d), nr = isExcept ? dim.values.length - picked.length : picked.length;
+		const rival = HAS_REQUESTS && state.rival && state.rival[0] === d ? ` \u2192 ${middle(dim.values[state.rival[1]] || '(none)', CHIP_LETTERS)}` : '';
 		const text = picked.length === 1 ? (isExcept ? `not ${name}` : name) : picked.length ? pooled(dim, picked, isExcept) || `${nr} of ${nrOfValues(dim)}` : `all ${nrOfValues(dim)}`;
 		chip.dataset.dim = dim.name;
 		chip.setAttribute('aria-haspopup', 'dialog');
 		chip.classList.toggle('on', picked.length > 0);
-		chip.append(element('span', '', middle(dim.name, NAME_LETTERS)), ' ', element('b', '', text));
+		chip.append(element('span', '', middle(dim.name, NAME_LETTERS)), ' ', element('b', '', HAS_REQUESTS ? text + rival : text));
 		chip.addEventListener('click', () => labelMenu(app, chip, d));
 		return chip;
-	}));
+	}), ...(HAS_REQUESTS && state.slow ? [slowChip(app)] : []));
 }
 
 // The pool of a thread "exec-7-4711": "exec". The last number before the thread's own counts its threads.
@@ -96,7 +97,18 @@ function threadRows({ dims, nr }, dim, rows, byWeight) {
 // Changes what a dimension is limited to; in `except` mode the values are left out.
 function pickValues(app, d, values, isExcept) {
 	const { picked, except } = app.state;
-	return app.change({ picked: picked.map((old, k) => (k === d ? values : old)), except: except.filter((k) => k !== d).concat(isExcept && values.length ? d : []) }, true);
+	return app.change({ ...(HAS_REQUESTS && app.state.rival && app.state.rival[0] === d && { rival: null, mode: 0 }), picked: picked.map((old, k) => (k === d ? values : old)), except: except.filter((k) => k !== d).concat(isExcept && values.length ? d : []) }, true);
+}
+
+// Compares the chosen values, before, with another one, after.
+function compareButton(app, d, row, extra) {
+	const { rival } = app.state, isOn = Boolean(rival) && rival[0] === d && rival[1] === row.values[0];
+	const b = extra('compare', () => {
+		closeMenu();
+		app.change(isOn ? { rival: null, mode: 0 } : { rival: [d, row.values[0]] }, true);
+	}, `Compare with ${row.text}`);
+	press(b, isOn);
+	return b;
 }
 
 function labelMenu(app, button, d) {
@@ -122,6 +134,8 @@ function labelMenu(app, button, d) {
 		item.title = visible(row.text.slice(0, 1000));
 		item.setAttribute('role', 'checkbox');
 		part.append(item, extra('only', () => pick(row.values, false), `Only ${row.text}`), extra('except', () => pick([...new Set([...(isExcept ? picked[d] : []), ...row.values])], true), `All except ${row.text}`));
+		if (HAS_REQUESTS && row.values.length === 1 && picked[d].length && !isExcept && !has)
+			part.append(compareButton(app, d, row, extra));
 		if (row.kids && !row.isHead) {
 			const more = extra(open.has(row.text) ? '\u25be' : '\u25b8', () => {
 				open[open.has(row.text) ? 'delete' : 'add'](row.text);

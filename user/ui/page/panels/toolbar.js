@@ -99,7 +99,7 @@ function optionsMenu(app, button) {
 		...(HAS_LINES && app.joined ? [item('A frame for each line', '', state.isLined, () => app.change({ isLined: !state.isLined, link: '', linkName: '' }, true))] : []),
 		item('Siblings by name', 's', state.byName, () => app.change({ byName: !app.state.byName })),
 		...(HAS_TIME && Timeline.dimOf(app.profile, state.type) ? [item('Strip of time', 'h', !app.isTimeHidden, () => app.toggleTime()), item('Time as a heat map', 'H', state.isHeat, () => app.change({ isHeat: !state.isHeat }))] : []),
-		...(HAS_DIFF && (app.compared || state.versus) ? [1, 2].map((side) => item(DIFF_MODES[side + 2].long, '', state.mode === side + 2, () => app.change({ mode: state.mode === side + 2 ? side : side + 2 }, true))) : []),
+		...(HAS_DIFF && (app.compared || state.versus || HAS_REQUESTS && state.rival) ? [1, 2].map((side) => item(DIFF_MODES[side + 2].long, '', state.mode === side + 2, () => app.change({ mode: state.mode === side + 2 ? side : side + 2 }, true))) : []),
 		element('hr'),
 		...splitsOf(app.original, state.split).map((by) => item(`Split by ${HAS_LABELS ? middle(by, NAME_LETTERS) : by}`, '', state.split === by, () => app.change({ split: state.split === by ? '' : by, link: '', linkName: '' }, true))),
 		element('hr'),
