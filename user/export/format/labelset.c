@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "export/format/traces.h"
 #include "export/format/varint.h"
 
 /* A label set of the profile as text, and the ranks of its texts within their dimensions. */
@@ -104,8 +105,10 @@ static bool ends_with_number(const char *text)
  * The text in the file. A thread "exec-7" without a number becomes "exec-7-0", which shows that 7
  * is not its number.
  */
-static char *stored_text(const struct labels *l, enum label label)
+static char *stored_text(const struct labels *l, enum label label, bool has_trace)
 {
+	if (!has_trace && (label == LABEL_TRACE || label == LABEL_SPAN))
+		return xstrdup("");
 	char *text = labelsets_text(l, label);
 	u32 number = label == LABEL_COMM ? l->pid : label == LABEL_THREAD ? l->tid : 1;
 	if (number || !ends_with_number(text))
@@ -178,9 +181,10 @@ static void add_sets(struct entries *all, struct labelset_entry **order, struct 
 
 void labelsets_make(const struct profile *p, struct labelsets *sets, struct str *section)
 {
-	auto_free u8 *used = find_used(p);
+	auto_free u8 *used = find_used(p), *is_out = xcalloc(p->labels.nr + 1, 1);
 
 	sets->nr = 0;
+	sets->nr_traces_out = traces_limit(p, used, TRACES_MAX_BYTES, is_out);
 	choose_dims(p, used, sets);
 	sets->set_of = xcalloc(p->labels.nr + 1, sizeof(sets->set_of[0]));
 	if (!any_known(p, used))
@@ -195,7 +199,7 @@ void labelsets_make(const struct profile *p, struct labelsets *sets, struct str 
 		all.nr++;
 		e->id = (labels_id)i;
 		for (int dim = 0; dim < sets->nr_dims; dim++)
-			e->text[dim] = stored_text(&p->labels.at[i], sets->dims[dim]);
+			e->text[dim] = stored_text(&p->labels.at[i], sets->dims[dim], !is_out[i]);
 	}
 
 	varint_add(section, (u64)sets->nr_dims);

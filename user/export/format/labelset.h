@@ -12,6 +12,7 @@ struct labelsets {
 	u32 nr;      /* number of sets; 0: no sample has labels, and the sections are omitted */
 	enum label dims[NR_DIMS];
 	int nr_dims;
+	u64 nr_traces_out; /* traces whose numbers are left out (export/format/traces.h) */
 };
 
 /* Numbers the label sets. Also appends the LABELSETS section, unless nr is 0. */

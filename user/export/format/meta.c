@@ -10,6 +10,7 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "export/format/traces.h"
 #include "export/format/varint.h"
 #include "profile/diff.h"
 
@@ -42,17 +43,30 @@ static json_t *types_of(const struct profile *p)
 	return types;
 }
 
-static json_t *notes_of(const struct profile *p)
+static void add_note(json_t *notes, const char *key, const char *text, u64 value)
+{
+	json_t *note = json_object();
+
+	json_object_set_new(note, "key", json_string(key));
+	json_object_set_new(note, "text", json_string(text));
+	json_object_set_new(note, "value", json_integer((json_int_t)value));
+	json_array_append_new(notes, note);
+}
+
+/* Traces may have been left out before, when another file was written. */
+static json_t *notes_of(const struct profile *p, u64 nr_traces_out)
 {
 	json_t *notes = json_array();
 
 	vec_each(n, &p->notes) {
-		json_t *note = json_object();
-		json_object_set_new(note, "key", json_string(n->key));
-		json_object_set_new(note, "text", json_string(n->text));
-		json_object_set_new(note, "value", json_integer((json_int_t)n->value));
-		json_array_append_new(notes, note);
+		bool is_it = nr_traces_out && !strcmp(n->key, TRACES_LEFT_OUT);
+		if (is_it)
+			nr_traces_out += n->value;
+		else
+			add_note(notes, n->key, n->text, n->value);
 	}
+	if (nr_traces_out)
+		add_note(notes, TRACES_LEFT_OUT, TRACES_LEFT_OUT_TEXT, nr_traces_out);
 	return notes;
 }
 
@@ -91,8 +105,8 @@ void meta_encode(const struct profile *p, const char *tool, const struct labelse
 	add_text(meta, "host", p->host);
 	add_text(meta, "target", p->target);
 	add_text(meta, "view", p->view);
-	if (p->notes.nr)
-		json_object_set_new(meta, "notes", notes_of(p));
+	if (p->notes.nr || sets->nr_traces_out)
+		json_object_set_new(meta, "notes", notes_of(p, sets->nr_traces_out));
 
 	char *text = json_dumps(meta, JSON_COMPACT | JSON_REAL_PRECISION(15));
 	str_add(out, text ? text : "{\"types\":[]}");

@@ -65,9 +65,11 @@ function requestRow(app, d, row, columns) {
 	return line;
 }
 
+const leftOut = (app) => app.original.meta.notes.find(({ key }) => key === 'traces_left_out');
+
 // What the numbers are, and what is missing.
 function requestFacts(app, labels) {
-	const width = slotWidth(labels), dropped = app.original.meta.notes.find(({ key }) => key === 'traces_left_out');
+	const width = slotWidth(labels), dropped = leftOut(app);
 	return [width ? `Times are lower bounds: from the first sample of a trace to its last one, in steps of ${plainTime(width)}. The table counts the whole profile. A click on p99 keeps only the samples of requests that took at least as long.`
 		: 'The samples have no times. Record with --timeline to see how long requests took.',
 	...(dropped ? [`${count(dropped.value)} ${dropped.text}.`] : [])];
@@ -108,6 +110,6 @@ function addRequests(app) {
 	app.requests = { by: requestDim(labels), sortBy: 2, update: () => panel.open && fillRequests(app, box) };
 	if (app.requests.by < 0)
 		return;
-	panel.append(element('summary', '', `Slow requests: ${plural(nrOfValues(trace), 'trace')}`), box);
+	panel.append(element('summary', '', `Slow requests: ${plural(nrOfValues(trace), 'trace')}${leftOut(app) ? `; ${count(leftOut(app).value)} left out` : ''}`), box);
 	addPanel(app, panel, () => app.requests.update());
 }
