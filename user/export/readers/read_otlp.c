@@ -57,6 +57,7 @@ struct attribute {
 	s32 key, text_index; /* text_index > 0: the text is in the dictionary */
 	char *text;
 	s64 number;
+	bool is_number;
 	int label; /* the label that its key means, -1 if none */
 	bool is_pid, is_tid;
 };
@@ -96,7 +97,7 @@ struct reading {
 	u32 our_type;
 	u64 scale; /* ours in one of their unit */
 	enum value_role role;
-	u64 nr_samples;
+	u64 nr_samples, nr_labels_out;
 };
 
 static int refuse(struct reading *r, const char *what)
@@ -138,7 +139,9 @@ static int take_attribute(struct reading *r, const struct pb_field *f)
 	else if (a->value && a->value->is_case == OTLP__VALUE__IS_TEXT_INDEX)
 		own.text_index = a->value->text_index;
 	else if (a->value && a->value->is_case == OTLP__VALUE__IS_NUMBER)
-		own.number = a->value->number;
+		own = (struct attribute){ .key = a->key_index,
+					  .number = a->value->number,
+					  .is_number = true };
 	vec_push(&r->attributes, own);
 	return 0;
 }
@@ -345,7 +348,37 @@ static bool is_number_of_task(s64 number)
 	return number > 0 && number <= INT32_MAX;
 }
 
-static labels_id labels_of(struct reading *r, const Otlp__Sample *s)
+/* An attribute that sysflame has no label for. Returns whether it was taken. */
+static bool take_tag(struct reading *r, const struct attribute *a, struct tags *tags)
+{
+	if (a->is_pid || a->is_tid || !(a->text || a->is_number))
+		return true;
+	if (tags->all.nr == TAGS_MAX)
+		return false;
+	auto_free char *key = text_of(r, a->key);
+	if (a->text)
+		tags_add_text(tags, key, a->text);
+	else
+		tags_add_number(tags, key, a->number, "");
+	return true;
+}
+
+/* sysflame's own files have all of them in one attribute. */
+static char *tags_of(struct reading *r, const Otlp__Sample *s, bool has_own)
+{
+	struct tags tags = { 0 };
+
+	for (size_t i = 0; !has_own && i < s->n_attribute_indexes; i++) {
+		const struct attribute *a = attribute_at(r, s->attribute_indexes[i]);
+		if (a && a->label < 0 && !take_tag(r, a, &tags))
+			profile_note(r->p, "labels_left_out",
+				     "labels left out, of samples with more than 32",
+				     ++r->nr_labels_out);
+	}
+	return tags_take(&tags);
+}
+
+static int find_labels(struct reading *r, const Otlp__Sample *s, labels_id *id)
 {
 	struct labels labels = r->process;
 	struct str texts[NR_LABELS] = { 0 };
@@ -367,10 +400,16 @@ static labels_id labels_of(struct reading *r, const Otlp__Sample *s)
 		labels.trace = *l->trace ? l->trace : labels.trace;
 		labels.span = *l->span ? l->span : labels.span;
 	}
-	labels_id id = profile_intern_labels(r->p, &labels);
+	auto_free char *tags = tags_of(r, s, texts[LABEL_TAGS].at != NULL);
+	if (*tags)
+		labels.tags = tags;
+	size_t nr_known = r->p->labels.nr;
+	*id = profile_intern_labels(r->p, &labels);
+	r->name_bytes += r->p->labels.nr > nr_known ? strlen(tags) : 0;
 	for (int i = 0; i < NR_LABELS; i++)
 		str_fini(&texts[i]);
-	return id;
+	return r->name_bytes > EXTERNAL_NAMES_MAX ? refuse(r, "the labels are more than 256 MB")
+						  : 0;
 }
 
 static int take_sample(struct reading *r, const struct pb_field *f)
@@ -384,8 +423,10 @@ static int take_sample(struct reading *r, const struct pb_field *f)
 	if (!s)
 		return refuse(r, "a damaged sample");
 	r->nr_samples++;
+	labels_id labels;
+	if (find_labels(r, s, &labels))
+		return -EINVAL;
 	int err = find_stack(r, s->stack_index, &node, &why);
-	labels_id labels = labels_of(r, s);
 	for (size_t i = 0; !err && i < s->n_values; i++)
 		err = stack_add(r->adder, node, labels, r->our_type,
 				value_from_external(s->values[i], r->scale), &why);
