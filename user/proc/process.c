@@ -67,14 +67,15 @@ static void drop_mappings(struct process *p)
 	show_block(p);
 }
 
-static void forget_context(struct process *p)
+void process_context_fini(struct process_context *c)
 {
-	struct process_context *c = &p->context;
-
 	free(c->service);
 	free(c->instance);
 	free(c->environment);
 	free(c->version);
+	for (u32 i = 0; i < c->nr_keys; i++)
+		free(c->keys[i]);
+	free(c->keys);
 	*c = (struct process_context){ 0 };
 }
 
@@ -89,7 +90,7 @@ static void forget_names(struct process *p)
 	free(n->jvm);
 	free(n->container);
 	*n = (struct process_names){ 0 };
-	forget_context(p);
+	process_context_fini(&p->context);
 }
 
 static void process_free(struct process *p)
@@ -463,24 +464,31 @@ static u64 find_named(const struct mappings *all, const char *const *names, size
 	return 0;
 }
 
-int process_find_mapping(struct process *p, const char *const *names, size_t nr, u64 *out)
+int process_read_mappings(struct process *p, struct mappings *out)
 {
 	struct slow_users *slow = &p->all->slow_users;
 	struct mappings_limits limits = { SEARCH_BYTES, SEARCH_BLOCKED_NS, 0 };
-	struct mappings found = { 0 };
 	u64 begin_ns = time_mono_ns();
 
 	if (!has_credit(p->all, begin_ns))
 		return -EAGAIN;
 	if (slow_users_is_over(slow, p->uid))
 		return -ETIMEDOUT;
-	int err = mappings_read_within(p->id.pid, false, &limits, &found);
+	int err = mappings_read_within(p->id.pid, false, &limits, out);
 	if (limits.blocked_ns)
 		slow_users_charge(slow, p->uid, limits.blocked_ns);
+	p->all->searches.credit_ns -= (s64)(time_mono_ns() - begin_ns);
+	return err;
+}
+
+int process_find_mapping(struct process *p, const char *const *names, size_t nr, u64 *out)
+{
+	struct mappings found = { 0 };
+	int err = process_read_mappings(p, &found);
+
 	if (!err)
 		*out = find_named(&found, names, nr);
 	mappings_fini(&found);
-	p->all->searches.credit_ns -= (s64)(time_mono_ns() - begin_ns);
 	return err;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/dict.h"
 #include "proc/container.h"
+#include "proc/context.h"
 #include "proc/mapping.h"
 #include "proc/status.h"
 #include "proc/target_file.h"
@@ -32,19 +33,6 @@ struct process_names {
 	u32 nr_context_changes; /* of the context that they were made with */
 	u64 again_ns;           /* CLOCK_MONOTONIC, when a failed read is repeated; 0: never */
 	u64 pause_ns;           /* until then */
-};
-
-/*
- * What the process publishes of itself (jvm/process/process_context.h). Texts are owned and clean;
- * NULL: not published.
- */
-struct process_context {
-	char *service, *instance, *environment, *version;
-	u32 nr_changes;   /* of the texts */
-	u64 header;       /* where its header lies in the process; 0: none was found */
-	u64 published_ns; /* the header's own time, when the texts were read */
-	u64 again_ns;     /* CLOCK_MONOTONIC of the next look */
-	u64 pause_ns;     /* between looks for a header */
 };
 
 struct process {
@@ -162,6 +150,12 @@ const struct container *process_container(struct process *p, struct containers *
  * much of the time, and an error of mappings_read_within.
  */
 int process_find_mapping(struct process *p, const char *const *names, size_t nr, u64 *out);
+
+/*
+ * Reads all mappings of the process, not only executable ones, within the limits of
+ * process_find_mapping. The caller owns *out.
+ */
+int process_read_mappings(struct process *p, struct mappings *out);
 
 /* Reads the mappings again if they are stale. */
 void process_refresh(struct process *p);

@@ -14,12 +14,15 @@
 #include "jvm/process/words.h"
 #include "proc/mem.h"
 
-#define YOUNG_NS     (300 * NS_PER_MS) /* short programs are not searched */
-#define PAUSE_NS     NS_PER_SEC        /* after the first search; doubled after each */
+#define YOUNG_NS     (100 * NS_PER_MS) /* short programs are not searched */
+#define PAUSE_NS     (100 * NS_PER_MS) /* after the first search; half as long again after each */
 #define PAUSE_MAX_NS (64 * NS_PER_SEC)
-#define CHECK_NS     NS_PER_SEC /* between looks at a known header */
-#define PAYLOAD_MAX  (64u << 10)
-#define TRIES        2 /* the process may publish again while it is read */
+/* between searches for a variable, doubled after each; with new mappings the next is due at once */
+#define VARIABLE_NS     (100 * NS_PER_MS)
+#define VARIABLE_MAX_NS (10 * NS_PER_SEC)
+#define CHECK_NS        NS_PER_SEC /* between looks at a known header */
+#define PAYLOAD_MAX     (64u << 10)
+#define TRIES           2 /* the process may publish again while it is read */
 
 #define SIGNATURE "OTEL_CTX"
 #define VERSION   2
@@ -44,7 +47,12 @@ enum {
 	ATTRIBUTE_KEY = 1,
 	ATTRIBUTE_VALUE = 2,
 	VALUE_TEXT = 1,
+	VALUE_ARRAY = 5,
+	ARRAY_VALUE = 1,
 };
+
+/* The schemas of thread contexts that are known, in threadlocal.schema_version. */
+static const char *const schemas[] = { "tlsdesc_v1_dev", "tls_v1" };
 
 static void set(char **text, char *new)
 {
@@ -52,12 +60,11 @@ static void set(char **text, char *new)
 	*text = new;
 }
 
-static void forget_texts(struct process_context *c)
+static void add_key(struct process_context *c, char *name)
 {
-	set(&c->service, NULL);
-	set(&c->instance, NULL);
-	set(&c->environment, NULL);
-	set(&c->version, NULL);
+	if (!c->keys)
+		c->keys = xcalloc(PROCESS_KEYS_MAX, sizeof(c->keys[0]));
+	c->keys[c->nr_keys++] = name;
 }
 
 static bool is_key(const struct pb_field *key, const char *name)
@@ -91,6 +98,50 @@ static int take_value(const struct pb_field *value, char **out)
 	return more;
 }
 
+/* The names of keys, by their numbers. */
+static int take_names(const struct pb_field *array, struct process_context *c)
+{
+	struct pb_reader r = pb_read(array->at, array->len);
+	struct pb_field f;
+	int more;
+
+	while ((more = pb_next(&r, &f)) > 0) {
+		char *name = NULL;
+		if (f.number != ARRAY_VALUE || !f.is_bytes || c->nr_keys == PROCESS_KEYS_MAX)
+			continue;
+		int err = take_value(&f, &name);
+		add_key(c, name ?: xstrdup(""));
+		if (err)
+			return err;
+	}
+	return more;
+}
+
+static int take_keys(const struct pb_field *value, struct process_context *c)
+{
+	struct pb_reader r = pb_read(value->at, value->len);
+	struct pb_field f;
+	int more;
+
+	while ((more = pb_next(&r, &f)) > 0) {
+		int err = f.number == VALUE_ARRAY && f.is_bytes && !c->nr_keys ? take_names(&f, c)
+									       : 0;
+		if (err)
+			return err;
+	}
+	return more;
+}
+
+static int take_schema(const struct pb_field *value, struct process_context *c)
+{
+	auto_free char *text = NULL;
+	int err = take_value(value, &text);
+
+	for (size_t i = 0; i < ARRAY_SIZE(schemas); i++)
+		c->has_threads |= text && !strcmp(text, schemas[i]);
+	return err;
+}
+
 /* The first attribute of a key counts. */
 static int take_attribute(const struct pb_field *attribute, struct process_context *c)
 {
@@ -104,7 +155,13 @@ static int take_attribute(const struct pb_field *attribute, struct process_conte
 		else if (f.number == ATTRIBUTE_VALUE && f.is_bytes)
 			value = f;
 	}
-	char **out = more || !key.at ? NULL : text_of(c, &key);
+	if (more || !key.at)
+		return more;
+	if (value.at && is_key(&key, "threadlocal.schema_version"))
+		return take_schema(&value, c);
+	if (value.at && is_key(&key, "threadlocal.attribute_key_map"))
+		return take_keys(&value, c);
+	char **out = text_of(c, &key);
 	return out && !*out && value.at ? take_value(&value, out) : more;
 }
 
@@ -128,14 +185,14 @@ int process_context_parse(const void *payload, size_t len, struct process_contex
 	struct pb_field f;
 	int more = 0, err = 0;
 
-	forget_texts(out);
+	process_context_fini(out);
 	while (!err && (more = pb_next(&r, &f)) > 0)
 		if (f.number == CONTEXT_RESOURCE && f.is_bytes)
 			err = take_resource(&f, out);
 		else if (f.number == CONTEXT_ATTRIBUTE && f.is_bytes)
 			err = take_attribute(&f, out);
 	if (err || more) {
-		forget_texts(out);
+		process_context_fini(out);
 		return -EINVAL;
 	}
 	return 0;
@@ -161,11 +218,27 @@ static int read_payload(struct mem *m, const struct process *p, const struct hea
 		       : -EAGAIN;
 }
 
+/* Keys are only added: a number that has a name keeps it. */
+static void take_new_keys(struct process_context *c, const struct process_context *new)
+{
+	for (u32 i = 0; i < new->nr_keys; i++) {
+		if (i >= c->nr_keys) {
+			add_key(c, take(new->keys[i]));
+			continue;
+		}
+		c->nr_changed_keys += strcmp(c->keys[i], new->keys[i]) != 0;
+		free(new->keys[i]);
+	}
+	free(new->keys);
+	c->has_threads = new->has_threads;
+}
+
 /* Gives the process the texts of `new`, which it takes over. */
 static void change(struct process *p, const struct process_context *new)
 {
 	struct process_context *c = &p->context;
 
+	take_new_keys(c, new);
 	set(&c->service, new->service);
 	set(&c->instance, new->instance);
 	set(&c->environment, new->environment);
@@ -227,9 +300,40 @@ static void search(struct process *p, u64 now_ns)
 	c->header = found;
 	c->pause_ns = err == -E2BIG || err == -ETIMEDOUT ? PAUSE_MAX_NS
 		      : !c->pause_ns                     ? PAUSE_NS
-		      : c->pause_ns < PAUSE_MAX_NS       ? 2 * c->pause_ns
+		      : c->pause_ns < PAUSE_MAX_NS / 2   ? c->pause_ns + c->pause_ns / 2
 							 : PAUSE_MAX_NS;
 	c->again_ns = now_ns + c->pause_ns;
+}
+
+/*
+ * A library that defines the variable may be loaded later, and its relocations are resolved after
+ * it is mapped. A known variable is searched again now and then, because its library may be gone.
+ */
+static void follow_variable(struct process *p, u64 now_ns)
+{
+	struct process_context *c = &p->context;
+	struct thread_variable found;
+	bool is_new = !c->has_variable && c->variable_version != p->mappings_version;
+
+	if (!c->has_threads ||
+	    (now_ns < c->variable_again_ns &&
+	     (!is_new || now_ns < c->variable_again_ns - c->variable_pause_ns + VARIABLE_NS)))
+		return;
+	c->variable_version = p->mappings_version;
+	int err = thread_variable_find(p, &found);
+	if (!err)
+		c->variable = found;
+	if (!err || err == -ENOENT)
+		c->has_variable = !err;
+	c->variable_pause_ns = !err                                       ? PAUSE_MAX_NS
+			       : !c->variable_pause_ns || c->has_variable ? VARIABLE_NS
+			       : c->variable_pause_ns < VARIABLE_MAX_NS / 2
+				       ? 2 * c->variable_pause_ns
+				       : VARIABLE_MAX_NS;
+	c->variable_again_ns = now_ns + c->variable_pause_ns;
+	log_debug("process %d: the variable of contexts: %s, module %u, offset %lld",
+		  (int)p->id.pid, err ? strerror(-err) : "found", c->variable.module,
+		  (long long)c->variable.offset);
 }
 
 void process_context_update(struct process *p)
@@ -237,8 +341,12 @@ void process_context_update(struct process *p)
 	struct process_context *c = &p->context;
 	u64 now_ns = time_mono_ns();
 
-	if (now_ns < c->again_ns || p->exit_ns || !p->all)
+	if (p->exit_ns || !p->all)
 		return;
+	if (now_ns < c->again_ns) {
+		follow_variable(p, now_ns);
+		return;
+	}
 	if (!c->header)
 		search(p, now_ns);
 	if (!c->header)
@@ -249,4 +357,5 @@ void process_context_update(struct process *p)
 	if (err == -ENOENT || err == -EFAULT)
 		c->header = 0;
 	c->again_ns = now_ns + CHECK_NS;
+	follow_variable(p, now_ns);
 }
