@@ -118,7 +118,10 @@ enum klass_place {
 	KLASS_OUTSIDE_TLAB,
 };
 
-/* The header of a sample record. Its words follow: first the kernel pcs, then the user frames. */
+/*
+ * The header of a sample record. Its words follow: first the kernel pcs, then the user frames, then
+ * the context of the thread.
+ */
 struct sample {
 	__u32 kind;  /* RECORD_SAMPLE or RECORD_PENDING */
 	__u16 event; /* number of the event in the recording, < ABI_EVENTS */
@@ -129,7 +132,8 @@ struct sample {
 			* (event_kind.h) */
 	char comm[ABI_COMM_LEN];
 	__u16 cpu;             /* RECORD_VIRTUAL: enum virtual_state */
-	__u16 state;           /* enum thread_state */
+	__u8 state;            /* enum thread_state */
+	__u8 nr_context;       /* u64 words of a struct thread_context */
 	__u16 nr_kernel;       /* u64 pcs, leaf first */
 	__u16 nr_user;         /* struct user_frame, leaf first */
 	__u64 unloads;         /* classes unloaded by the JVM at that time, plus 1; 0 if unknown */
@@ -148,6 +152,43 @@ struct sample {
 	};
 };
 _Static_assert(sizeof(struct sample) == 88, "sample is part of the record ABI");
+
+/*
+ * What a thread publishes of its request, as it lies in the memory of its process: the thread
+ * context record of OpenTelemetry's OTEP 4947.
+ */
+struct thread_context {
+	__u8 trace[16], span[8]; /* zeros: none */
+	__u8 is_valid;           /* 1; everything else is no context */
+	__u8 flags;
+	/*
+	 * If they are missing in a sample, they take more than CONTEXT_ATTRIBUTES or could not be
+	 * read.
+	 */
+	__u16 attributes_bytes;
+	__u8 attributes[]; /* a number of a key, a length, and so many bytes, again and again */
+};
+_Static_assert(sizeof(struct thread_context) == 28, "thread_context is a format of others");
+
+#define CONTEXT_BYTES      640 /* the most that OTEP 4947 recommends */
+#define CONTEXT_ATTRIBUTES (CONTEXT_BYTES - sizeof(struct thread_context))
+
+/* How to find the variable that points to a thread's context. */
+enum context_place_kind {
+	CONTEXT_STATIC, /* at an offset from the thread pointer */
+	CONTEXT_GLIBC,  /* in the module's block, by glibc's table of blocks */
+	CONTEXT_MUSL,   /* likewise, by musl's */
+};
+
+/* Where the threads of a process have that variable. Map key: pid. */
+struct context_place {
+	__u64 start_ns; /* as in task_id */
+	__s64 offset;   /* from the thread pointer or in the block */
+	__u32 kind;     /* enum context_place_kind */
+	__u32 module;   /* its number in the table, from 1; 0 if CONTEXT_STATIC */
+};
+
+#define CONTEXT_PLACES 4096 /* processes */
 
 #define MAPPED_STACK 1 /* a thread's stack; no mapping has this address */
 

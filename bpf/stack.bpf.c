@@ -2,6 +2,7 @@
 /* A sample under construction. */
 #include "stack.h"
 
+#include "context.h"
 #include "cpus.h"
 #include "maps.h"
 #include "records.h"
@@ -76,6 +77,7 @@ static __always_inline struct scratch *begin(u32 slot, u32 event, u32 throttle)
 	s->sample.weight = 1;
 	s->sample.cpu = cpu;
 	s->sample.state = STATE_NONE;
+	s->sample.nr_context = 0;
 	s->sample.unit_ns = 0;
 	s->sample.mapped = 0;
 	s->sample.nr_kernel = 0;
@@ -140,7 +142,8 @@ static __always_inline void count_loss(const struct scratch *s, bool is_locked)
 
 __hidden void stack_submit(struct scratch *s, u32 stop)
 {
-	u64 words = s->sample.nr_kernel + 2 * (u64)s->sample.nr_user;
+	context_add(s);
+	u64 words = s->sample.nr_kernel + 2 * (u64)s->sample.nr_user + s->sample.nr_context;
 
 	s->sample.stop = stop;
 	count(STAT_SAMPLES);

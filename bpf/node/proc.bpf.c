@@ -77,6 +77,7 @@ int BPF_PROG(proc_exec, struct task_struct *task)
 
 	/* The process keeps pid and start time, but its mappings are gone: remove its tables. */
 	bpf_map_delete_elem(&unwind_procs, &pid);
+	bpf_map_delete_elem(&context_places, &pid);
 	send_process(RECORD_EXEC, task, NULL);
 	return 0;
 }
@@ -116,6 +117,7 @@ int BPF_PROG(proc_exit, struct task_struct *task)
 	struct unwind_proc *proc = bpf_map_lookup_elem(&unwind_procs, &pid);
 	if (proc && proc->inherited_ns) /* user space does not know this copy */
 		bpf_map_delete_elem(&unwind_procs, &pid);
+	bpf_map_delete_elem(&context_places, &pid);
 	send_process(RECORD_EXIT, task, NULL);
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The unwinder's tables. The node's programs own them, and those of every recording read them.
- * user/capture/unwind/tables.c fills them and sets their sizes.
+ * The tables of processes. The node's programs own them, and those of every recording read them.
+ * user/capture/unwind/tables.c fills those of the unwinder and sets their sizes,
+ * user/capture/samples/requests.c fills context_places.
  */
 #pragma once
 
@@ -35,6 +36,15 @@ struct unwind_procs_map {
 	__type(value, struct unwind_proc);
 };
 extern struct unwind_procs_map unwind_procs SEC(".maps");
+
+struct context_places_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, CONTEXT_PLACES);
+	__type(key, u32); /* pid */
+	__type(value, struct context_place);
+};
+extern struct context_places_map context_places SEC(".maps");
 
 struct jvms_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -88,6 +88,7 @@ struct node *node_new(const struct node_options *options)
 	n->agents = agents_new(options->agent_path, options->agent);
 	n->jvms = jvm_registry_new();
 	n->virtual_waits = virtual_waits_new();
+	n->requests = requests_new();
 	agents_use(n->agents, n->jvms, n->workers);
 	facts_provide();
 	n->frames = frames_new();
@@ -117,6 +118,7 @@ int node_load(struct node *n)
 	n->receiver = receiver_new(node_programs_ring(n->bpf),
 				   memory_limit_backlog_bytes(&n->memory), false);
 	struct tables_fds fds = node_programs_tables(n->bpf);
+	requests_use(n->requests, fds.context_places);
 	err = unwinding_new(&options.tables, &fds, n->jvms, &n->unwinding);
 	if (err)
 		log_error("the unwinder's tables cannot be mapped: %s", strerror(-err));
@@ -374,6 +376,7 @@ static void forget_process(struct process *p, void *ctx)
 
 	vec_each(r, &n->recordings)
 		recording_forget(*r, p);
+	requests_forget(n->requests, p);
 	jvm_registry_remove(n->jvms, p->id);
 	symbolizer_forget(n->symbolizer, p->id);
 }
@@ -507,6 +510,7 @@ void node_free(struct node *n)
 	priority_raise(&n->priority, false);
 	sideband_close(n->sideband);
 	unwinding_free(n->unwinding);
+	requests_free(n->requests);
 	remote_close(n->remote);
 	if (n->receiver) {
 		receiver_return(n->receiver, n->arrived);

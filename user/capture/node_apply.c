@@ -31,6 +31,7 @@ static void end_program(struct node *n, struct process *p, u64 time_ns)
 	p->container_ns = 0;
 	vec_each(r, &n->recordings)
 		recording_end_program(*r, p);
+	requests_forget(n->requests, p);
 	process_exec(p, time_boot_ns() - (time_mono_ns() - time_ns));
 }
 

@@ -10,6 +10,7 @@
 #include "capture/node.h"
 #include "capture/programs/node_programs.h"
 #include "capture/samples/inbox.h"
+#include "capture/samples/requests.h"
 #include "capture/samples/virtual_waits.h"
 #include "capture/unwind/unwinding.h"
 #include "proc/cgroup.h"
@@ -49,6 +50,7 @@ struct node {
 	size_t swept_frames_bytes; /* after the last sweep */
 	u64 turn_ns;               /* when the last turn began to receive */
 	struct virtual_waits *virtual_waits;
+	struct requests *requests;
 	struct wakes wakes;
 	struct hotplug hotplug;
 	struct memory_limit memory;

@@ -239,6 +239,34 @@ static void note_frames(struct cut *c)
 			     counts->nr_stripped);
 }
 
+/* The recording's start in the key, as above. */
+static void note_requests(struct cut *c)
+{
+	struct profile *profile = c->profile;
+
+	if (c->counts.nr_other_values)
+		profile_note(
+			profile, "request_values",
+			"samples with an attribute whose value is [other]: its process has too "
+			"many values of it",
+			c->counts.nr_other_values);
+	vec_each(f, &c->faulty) {
+		auto_free char *why = request_faults_text(f->faults);
+		auto_free char *key =
+			xasprintf("request_faults-%u-%llu", f->pid,
+				  (unsigned long long)(profile->start_wall_ns / NS_PER_SEC));
+		auto_free char *text = xasprintf("samples of process %u whose context of a request "
+						 "is ignored in part: %s",
+						 f->pid, why);
+		profile_note(profile, key, text, f->nr);
+	}
+	if (c->nr_other_faulty)
+		profile_note(profile, "request_faults",
+			     "samples of other processes whose context of a request is ignored in "
+			     "part",
+			     c->nr_other_faulty);
+}
+
 static void note_unmounted(const struct recording *r, struct cut *c)
 {
 	auto_str struct str first = { 0 };
@@ -257,6 +285,7 @@ void notes_add(const struct recording *r, struct cut *c)
 	quality_each(c->quality, note_incomplete, &incomplete);
 	cut_each_reason(c, note_counter, c->profile);
 	note_frames(c);
+	note_requests(c);
 	note_unmounted(r, c);
 }
 

@@ -79,6 +79,7 @@ struct recording *recording_new(struct node *n, const struct recording_options *
 		.jvms = n->jvms,
 		.symbolizer = n->symbolizer,
 		.frames = n->frames,
+		.requests = n->requests,
 		.are_held = options->sampling.live || options->sampling.leaks,
 	};
 	want_hooks(r);

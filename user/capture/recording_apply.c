@@ -126,8 +126,10 @@ static void add_process(struct process *p, void *ctx)
 {
 	struct recording *r = ctx;
 
-	if (is_target(r, p))
-		sources_add_process(r->sources, p);
+	if (!is_target(r, p))
+		return;
+	sources_add_process(r->sources, p);
+	requests_follow(r->node->requests, p);
 }
 
 void recording_add_processes(struct recording *r)
@@ -182,6 +184,7 @@ void recording_take_sample(struct recording *r, const struct sample *sample)
 	if (sample->task.tid == sample->task.pid)
 		process_rename(p, sample->comm);
 	process_keep_name(p);
+	requests_follow(r->node->requests, p);
 	if (!is_target(r, p) && !p->exit_ns)
 		recording_admit(p, r);
 	if (r->options.sampling.kernel_only ||

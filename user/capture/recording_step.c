@@ -70,7 +70,7 @@ static struct sample *sample_of(const struct blocked_thread *p, const struct sou
 		head.state = STATE_IDLE;
 	if (!known)
 		walked.reason = STAT_NO_MAPPING;
-	struct sample *s = walked_sample(&walked, &head, p->kernel);
+	struct sample *s = walked_sample(&walked, &head, p->kernel, NULL);
 	walked_fini(&walked);
 	s->kind = RECORD_PENDING;
 	return s;

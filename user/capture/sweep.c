@@ -61,6 +61,8 @@ void node_each_cache(const struct node *n, cache_use_fn visit, void *ctx)
 		  MAPPING_BLOCKS_BYTES },
 		{ "containers", containers_nr(n->containers), containers_bytes(n->containers),
 		  CONTAINERS_BYTES },
+		{ "requests", requests_nr(n->requests), requests_bytes(n->requests),
+		  REQUEST_BYTES },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)

@@ -22,7 +22,7 @@ struct tables_sizes {
 
 /* The maps' descriptors; they stay the caller's. */
 struct tables_fds {
-	int rows, ranges, procs, jvms;
+	int rows, ranges, procs, jvms, context_places;
 };
 
 struct node_programs_options {
@@ -42,7 +42,7 @@ int node_programs_attach(struct node_programs *n);
 
 struct ring *node_programs_ring(const struct node_programs *n);
 
-/* The unwinder's maps. */
+/* The unwinder's maps, and that of contexts (capture/samples/requests.h). */
 struct tables_fds node_programs_tables(const struct node_programs *n);
 
 /*

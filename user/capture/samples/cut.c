@@ -52,10 +52,29 @@ struct cut *cut_new(struct profile *profile, u64 begin_ns, const struct jvm_regi
 	return c;
 }
 
+void cut_count_request(struct cut *c, u32 pid, const struct request *request)
+{
+	c->counts.nr_other_values += request->has_other;
+	if (!request->faults)
+		return;
+	vec_each(f, &c->faulty) {
+		if (f->pid != pid)
+			continue;
+		f->faults |= request->faults;
+		f->nr++;
+		return;
+	}
+	if (c->faulty.nr < CUT_FAULTY_MAX)
+		vec_push(&c->faulty, (struct faulty_requests){ pid, request->faults, 1 });
+	else
+		c->nr_other_faulty++;
+}
+
 void cut_free(struct cut *c)
 {
 	if (!c)
 		return;
+	vec_fini(&c->faulty);
 	profile_free(c->profile);
 	quality_free(c->quality);
 	dict_fini(&c->stacks);

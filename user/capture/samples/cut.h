@@ -9,6 +9,7 @@
 #include "base/dict.h"
 #include "base/time.h"
 #include "capture/samples/quality.h"
+#include "capture/samples/requests.h"
 #include "profile/profile.h"
 #include "stat.h"
 
@@ -25,7 +26,8 @@ struct sample_counts {
 	u64 nr_other_threads; /* samples excluded by levels.thread */
 	u64 nr_attach;        /* samples of sysflame's own work in JVMs */
 	u64 nr_attach_left_out;
-	u64 reserved_bytes; /* bytes that --leaks excludes */
+	u64 nr_other_values; /* samples with attributes of which one is REQUEST_OTHER */
+	u64 reserved_bytes;  /* bytes that --leaks excludes */
 };
 
 /* Adds the numbers of `more` to *sum. */
@@ -77,6 +79,13 @@ struct program_labels {
 /* By label set: the node of its levels + 1; 0: not known yet. */
 typedef VEC(node_id) level_nodes;
 
+/* A process with contexts that were ignored in part. */
+struct faulty_requests {
+	u32 pid;
+	u32 faults; /* bits of enum request_fault */
+	u64 nr;     /* samples */
+};
+
 /* A stack that has its nodes in the profile: a sample of it takes one lookup and a comparison. */
 struct placed_stack {
 	node_id node; /* of its leaf */
@@ -96,8 +105,15 @@ struct cut {
 	struct newest_threads threads; /* empty unless the profile has a level for threads */
 	struct program_labels programs;
 	level_nodes levels;
+	VEC(struct faulty_requests) faulty; /* at most CUT_FAULTY_MAX */
+	u64 nr_other_faulty;                /* samples of other processes with faults */
 };
+
+#define CUT_FAULTY_MAX 20 /* processes */
 
 /* `profile` becomes the cut's. `jvms` stays the caller's. */
 struct cut *cut_new(struct profile *profile, u64 begin_ns, const struct jvm_registry *jvms);
 void cut_free(struct cut *c);
+
+/* Counts a sample of the process with that request. */
+void cut_count_request(struct cut *c, u32 pid, const struct request *request);

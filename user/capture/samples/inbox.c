@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "capture/unwind/sample_stack.h"
 #include "proc/mapping.h"
 
 static size_t sample_size(const struct sample *s)
 {
-	return sizeof(*s) + (s->nr_kernel + 2ull * s->nr_user) * sizeof(u64);
+	return sizeof(*s) + sample_nr_words(s) * sizeof(u64);
 }
 
 static void add(struct inbox *in, struct item item)

@@ -301,6 +301,7 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 		.environment = is_past ? past.environment : context->environment,
 		.version = is_past ? past.version : context->version,
 		.jvm = is_past ? past.jvm : names->jvm,
+		.tags = traits.request->tags[l->requests],
 	};
 
 	p->has_samples |= !is_past;

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "capture/events/events.h"
 #include "capture/samples/cut.h"
+#include "capture/samples/requests.h"
 #include "jvm/agent/agents.h"
 #include "jvm/hotspot/jvm_registry.h"
 #include "proc/process.h"
@@ -48,7 +49,8 @@ struct levels {
 	const struct agents *agents;
 	const regex_t *thread; /* only samples of threads with matching names; NULL: all */
 	bool has_services;     /* samples have the label `service` */
-	u64 begin_ns;          /* time slots count from here */
+	enum request_labels requests;
+	u64 begin_ns; /* time slots count from here */
 };
 
 struct sample;
@@ -73,6 +75,7 @@ struct place_traits {
 	u32 state;          /* enum thread_state, the lowest level; STATE_NONE: no such level */
 	const char *leaf;   /* labels of the sample; NULL: none */
 	const char *stack;
+	const struct request *request;
 };
 
 enum placing {

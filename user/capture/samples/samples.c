@@ -2,6 +2,7 @@
 /* Samples on their way into the profile. */
 #include "capture/samples/samples.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,6 +27,8 @@ static void forget(struct unnamed_sample *u)
 {
 	vec_fini(&u->frames);
 	vec_fini(&u->unnamed);
+	for (size_t i = 0; i < ARRAY_SIZE(u->tags); i++)
+		free(u->tags[i]);
 }
 
 void samples_fini(struct samples *s)
@@ -337,6 +340,7 @@ static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sam
 		.state = sources_state(stack),
 		.leaf = named->leaf_is_inexact ? "inexact" : NULL,
 		.stack = keys.at,
+		.request = &named->request,
 	};
 	const char *group;
 	bool is_left_out;
@@ -346,6 +350,7 @@ static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sam
 	enum placing placing = levels_place(sink_levels(sink, to.cut), p, sample, &named->weight,
 					    traits, &to.place);
 	to.cut->counts.nr_other_threads += placing == OTHER_THREAD;
+	cut_count_request(to.cut, sample->task.pid, &named->request);
 	if (placing != PLACED) {
 		leave_out(s, sample);
 		return;
@@ -441,13 +446,23 @@ static size_t bytes_of(const struct unnamed_sample *u)
 	       u->unnamed.cap * sizeof(u->unnamed.at[0]);
 }
 
+static void own_request(struct unnamed_sample *u)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(u->tags); i++) {
+		const char *text = u->request.tags[i];
+		u->request.tags[i] = u->tags[i] = text ? xstrdup(text) : NULL;
+	}
+}
+
 /* Takes over the lists of `sample` and leaves empty ones. */
 static void put_aside(struct samples *s, struct unnamed_sample *sample)
 {
+	own_request(sample);
 	vec_push(&s->waiting.list, *sample);
 	s->waiting.bytes += bytes_of(sample);
 	sample->frames = (frame_list){ 0 };
 	sample->unnamed = (unnamed_list){ 0 };
+	memset(sample->tags, 0, sizeof(sample->tags));
 }
 
 static void take_sample(struct samples *s, struct process *p, const struct event *event,
@@ -465,6 +480,7 @@ static void take_sample(struct samples *s, struct process *p, const struct event
 	current->weight = sources_weigh(s->sources, event, sample);
 	current->frames.nr = current->unnamed.nr = 0;
 	current->is_approximate = raw_stack_is_approximate(sample);
+	requests_of(s->requests, p, sample, &current->request);
 	struct raw_stack stack =
 		raw_stack_of(sample, sources_frames_to_skip(s->sources, event, sample), &s->user);
 	if (sources_is_live_only(s->sources, event, &age_ns))

@@ -12,6 +12,7 @@
 #include "capture/events/sources.h"
 #include "capture/samples/live_allocs.h"
 #include "capture/samples/raw_stack.h"
+#include "capture/samples/requests.h"
 #include "capture/samples/sink.h"
 #include "proc/process.h"
 #include "sym/symbolize.h"
@@ -36,7 +37,10 @@ struct unnamed_sample {
 	bool leaf_is_inexact; /* see symbolizer_leaf_is_inexact */
 	bool is_approximate;  /* see raw_stack_is_approximate */
 	frame_id thread;      /* a group with the name of its thread; 0: that of the kernel's */
-	frame_list frames;    /* with placeholders */
+	struct request request;
+	/* own copies of the request's texts while it waits */
+	char *tags[REQUEST_ATTRIBUTES + 1];
+	frame_list frames; /* with placeholders */
 	unnamed_list unnamed;
 };
 
@@ -48,6 +52,7 @@ struct samples {
 	struct jvm_registry *jvms;
 	struct symbolizer *symbolizer;
 	struct frames *frames;
+	struct requests *requests;
 	VEC(struct sink *) sinks;
 	u64 begin_ns;  /* of the recording's window */
 	bool are_held; /* until it is known whether their memory was freed */

@@ -28,6 +28,7 @@ struct sink *sink_new(const struct sink_options *options, const struct sink_mode
 	k->levels.list = options->levels;
 	k->levels.thread = options->thread;
 	k->levels.has_services = options->has_services;
+	k->levels.requests = options->requests;
 	return k;
 }
 

@@ -12,7 +12,8 @@ struct sink_options {
 	struct level_list levels; /* the levels under the root */
 	const regex_t *thread;    /* keep samples of threads with matching names; NULL: all */
 	bool has_services;        /* samples have the label `service` */
-	u64 slot_ns;              /* the length of a time slot; 0: keep no time */
+	enum request_labels requests;
+	u64 slot_ns; /* the length of a time slot; 0: keep no time */
 };
 
 struct sink;

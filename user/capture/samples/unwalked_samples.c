@@ -5,10 +5,11 @@
 #include <stdlib.h>
 
 #include "capture/kernel/task.h"
+#include "capture/unwind/sample_stack.h"
 
 static size_t bytes_of(const struct sample *s)
 {
-	return sizeof(*s) + s->nr_kernel * sizeof(u64) + s->nr_user * sizeof(struct user_frame);
+	return sizeof(*s) + sample_nr_words(s) * sizeof(u64);
 }
 
 bool unwalked_samples_keep(struct unwalked_samples *u, const struct sample *sample)

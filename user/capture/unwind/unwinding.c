@@ -315,7 +315,8 @@ struct sample *unwinding_walk(struct unwinding *u, struct process *p, const stru
 	u->stats[walked.reason]++;
 	if (kept->leaf.info)
 		walked_add_leaf(&walked, &kept->leaf);
-	struct sample *out = walked_sample(&walked, sample, sample_words(sample));
+	struct sample *out =
+		walked_sample(&walked, sample, sample_words(sample), sample_context(sample));
 	walked_fini(&walked);
 	return out;
 }

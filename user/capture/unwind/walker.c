@@ -200,10 +200,12 @@ void walked_add_leaf(struct walked *w, const struct user_frame *leaf)
 	w->frames.at[0] = frame;
 }
 
-struct sample *walked_sample(const struct walked *w, const struct sample *head, const void *kernel)
+struct sample *walked_sample(const struct walked *w, const struct sample *head, const void *kernel,
+			     const void *context)
 {
 	size_t nr_kernel = head->nr_kernel, nr_user = w->frames.nr;
-	struct sample *s = xcalloc(1, sizeof(*s) + (nr_kernel + 2 * nr_user) * sizeof(u64));
+	size_t nr_words = nr_kernel + 2 * nr_user + head->nr_context;
+	struct sample *s = xcalloc(1, sizeof(*s) + nr_words * sizeof(u64));
 	u64 *words = (u64 *)(s + 1);
 
 	*s = *head;
@@ -214,6 +216,8 @@ struct sample *walked_sample(const struct walked *w, const struct sample *head, 
 	for (size_t i = 0; i < nr_user; i++)
 		memcpy(words + nr_kernel + 2 * i, &w->frames.at[i].frame,
 		       sizeof(struct user_frame));
+	if (head->nr_context)
+		memcpy(words + nr_kernel + 2 * nr_user, context, head->nr_context * sizeof(u64));
 	return s;
 }
 

@@ -41,8 +41,12 @@ int walker_walk(const struct tables *t, pid_t pid, const struct user_regs_struct
 void walker_walk_kept(const struct tables *t, pid_t pid, const struct unwalked *kept,
 		      struct walked *out);
 
-/* A sample with these frames and otherwise the data of `head`, for the caller to free. */
-struct sample *walked_sample(const struct walked *w, const struct sample *head, const void *kernel);
+/*
+ * A sample with these frames and otherwise the data of `head`, for the caller to free. `context`
+ * has head->nr_context words; it may be NULL if there are none.
+ */
+struct sample *walked_sample(const struct walked *w, const struct sample *head, const void *kernel,
+			     const void *context);
 
 /* Inserts a frame that is not code as the leaf. */
 void walked_add_leaf(struct walked *w, const struct user_frame *leaf);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The context of a request, which the current thread publishes. */
+#pragma once
+
+#include "maps.h"
+
+/*
+ * Appends the thread's context to the sample, behind its last frame, if its process has an entry in
+ * context_places. Does nothing if the sample has a context already. Call it in the sampled thread,
+ * after the frames. Returns 0. Global: the verifier checks it once.
+ */
+int context_add(struct scratch *s);

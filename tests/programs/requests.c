@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * requests [THREADS [SECONDS]]: threads that serve eight routes by turns, for 100 us each, and
+ * publish each request as OpenTelemetry's OTEP 4947 describes, independent of sysflame's reader.
+ * The functions route_0 to route_7 serve the routes; each uses CPU time, waits and allocates in
+ * planted shares. Prints a line once it has published, and at SIGUSR1 or the end the truth: "ROUTE
+ * CPU_NS WAIT_NS BYTES" for each route.
+ *
+ * The variable is in the program. Other variants are built from this file, too:
+ *	-DSLOT		only the variable and request_slot(), as a library
+ *	-DELSEWHERE	without the variable: from a linked library, or from the one in $SLOT, which
+ *			is loaded after $SLOT_MS
+ */
+/* BUILD-FLAGS: -rdynamic -ldl */
+#ifdef SLOT
+
+__thread const void *otel_thread_ctx_v1;
+
+const void **request_slot(void)
+{
+	return &otel_thread_ctx_v1;
+}
+
+#else
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include "publish.h"
+
+#ifdef ELSEWHERE
+extern const void **request_slot(void) __attribute__((weak));
+static const void **(*slot)(void) = request_slot;
+#else
+__thread const void *otel_thread_ctx_v1;
+
+static const void **own_slot(void)
+{
+	return &otel_thread_ctx_v1;
+}
+
+static const void **(*slot)(void) = own_slot;
+#endif
+
+#define ROUTES      8
+#define THREADS_MAX 64
+#define US          1000L
+
+struct record {
+	unsigned char trace[16], span[8], valid, flags;
+	uint16_t attributes_bytes;
+	unsigned char attributes[612];
+} __attribute__((packed, aligned(2)));
+
+/* Shares of 100, and by route: how long it waits at a time, how much it allocates. */
+static const int turns[ROUTES] = { 3, 5, 7, 11, 13, 17, 19, 25 };
+static const int wait_us[ROUTES] = { 0, 0, 100, 0, 200, 0, 0, 50 };
+static const int kilobytes[ROUTES] = { 64, 0, 0, 16, 0, 0, 8, 0 };
+
+struct truth {
+	uint64_t cpu_ns, wait_ns, bytes;
+};
+
+static struct truth truths[THREADS_MAX][ROUTES];
+static _Atomic int is_over;
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void add_attribute(struct record *r, int key, const char *value)
+{
+	unsigned char *at = r->attributes + r->attributes_bytes;
+	size_t len = strlen(value);
+
+	at[0] = (unsigned char)key;
+	at[1] = (unsigned char)len;
+	memcpy(at + 2, value, len);
+	r->attributes_bytes = (uint16_t)(r->attributes_bytes + 2 + len);
+}
+
+static void begin_request(struct record *r, int route, uint64_t number, uint64_t thread)
+{
+	char text[32];
+
+	r->valid = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	memcpy(r->trace, &number, 8);
+	memcpy(r->trace + 8, &thread, 8);
+	memcpy(r->span, &number, 8);
+	r->attributes_bytes = 0;
+	add_attribute(r, 1, "GET");
+	snprintf(text, sizeof(text), "/r%d", route);
+	add_attribute(r, 0, text);
+	atomic_signal_fence(memory_order_seq_cst);
+	r->valid = 1;
+	*(const void *volatile *)slot() = r;
+}
+
+static void end_request(void)
+{
+	*(const void *volatile *)slot() = NULL;
+}
+
+static inline __attribute__((always_inline)) void serve(int route, struct truth *t)
+{
+	uint64_t cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	while (now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns < 100 * US)
+		;
+	if (kilobytes[route]) {
+		void *volatile bytes = malloc((size_t)kilobytes[route] << 10);
+		free(bytes);
+		t->bytes += (uint64_t)kilobytes[route] << 10;
+	}
+	if (wait_us[route]) {
+		struct timespec pause = { 0, wait_us[route] * US };
+		uint64_t begin_ns = now_ns(CLOCK_MONOTONIC);
+		nanosleep(&pause, NULL);
+		t->wait_ns += now_ns(CLOCK_MONOTONIC) - begin_ns;
+	}
+	t->cpu_ns += now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+}
+
+#define ROUTE(n)                                                         \
+	__attribute__((noinline)) static void route_##n(struct truth *t) \
+	{                                                                \
+		serve(n, t);                                             \
+		__asm__ volatile("");                                    \
+	}
+ROUTE(0)
+ROUTE(1)
+ROUTE(2)
+ROUTE(3)
+ROUTE(4)
+ROUTE(5)
+ROUTE(6)
+ROUTE(7)
+
+static void (*const serves[ROUTES])(struct truth *t) = { route_0, route_1, route_2, route_3,
+							 route_4, route_5, route_6, route_7 };
+
+static void *serve_all(void *number)
+{
+	uint64_t thread = (uint64_t)(uintptr_t)number, nr = 0;
+	struct record record = { .flags = 1 };
+	unsigned seed = (unsigned)thread + 1;
+
+	while (!is_over) {
+		int turn = rand_r(&seed) % 100, route = 0;
+		while (turn >= turns[route])
+			turn -= turns[route++];
+		begin_request(&record, route, ++nr, thread);
+		serves[route](&truths[thread][route]);
+		end_request();
+	}
+	return NULL;
+}
+
+static void print_truth(void)
+{
+	for (int r = 0; r < ROUTES; r++) {
+		struct truth sum = { 0 };
+		for (int i = 0; i < THREADS_MAX; i++) {
+			sum.cpu_ns += truths[i][r].cpu_ns;
+			sum.wait_ns += truths[i][r].wait_ns;
+			sum.bytes += truths[i][r].bytes;
+		}
+		printf("/r%d %llu %llu %llu\n", r, (unsigned long long)sum.cpu_ns,
+		       (unsigned long long)sum.wait_ns, (unsigned long long)sum.bytes);
+	}
+	fflush(stdout);
+}
+
+/* A library that is loaded late, as a runtime loads it. */
+static int load_slot(void)
+{
+#ifdef ELSEWHERE
+	const char *file = getenv("SLOT"), *ms = getenv("SLOT_MS");
+
+	if (!file)
+		return slot ? 0 : -1;
+	usleep((unsigned)atoi(ms ? ms : "0") * 1000);
+	void *library = dlopen(file, RTLD_NOW);
+	slot = library ? (const void **(*)(void))dlsym(library, "request_slot") : NULL;
+	return slot ? 0 : -1;
+#endif
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const keys[] = { "http.route", "http.request.method" };
+	static struct otel_bytes payload;
+	int nr = argc > 1 ? atoi(argv[1]) : 4, seconds = argc > 2 ? atoi(argv[2]) : 0;
+	pthread_t threads[THREADS_MAX];
+	sigset_t asked;
+
+	sigemptyset(&asked);
+	sigaddset(&asked, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &asked, NULL);
+	struct otel_header *h = otel_map("memfd");
+	if (!h || nr < 1 || nr > THREADS_MAX)
+		return 1;
+	otel_service(&payload, "requests", "1.0");
+	otel_text(&payload, 2, "threadlocal.schema_version", "tlsdesc_v1_dev");
+	otel_texts(&payload, 2, "threadlocal.attribute_key_map", keys, 2);
+	otel_publish(h, payload.at, (uint32_t)payload.len);
+	if (load_slot())
+		return 1;
+	for (int i = 0; i < nr; i++)
+		pthread_create(&threads[i], NULL, serve_all, (void *)(uintptr_t)i);
+	puts("published");
+	fflush(stdout);
+	struct timespec left = { seconds ? seconds : 1000000, 0 };
+	sigtimedwait(&asked, NULL, &left);
+	is_over = 1;
+	for (int i = 0; i < nr; i++)
+		pthread_join(threads[i], NULL);
+	print_truth();
+	return 0;
+}
+
+#endif

@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The requests of threads. */
+#include "capture/samples/requests.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "capture/unwind/sample_stack.h"
+#include "export/interchange/tags.h"
+#include "jvm/process/process_context.h"
+#include "profile/labels.h"
+
+#define KEYS_AGAIN_NS (100 * NS_PER_MS) /* between looks for the names of unknown keys */
+#define TOO_MANY_SETS "context=" REQUEST_OTHER
+
+/* Attributes that samples have in common: bytes of contexts, and what they mean. */
+struct set {
+	u8 *bytes;
+	u32 len;
+	u32 nr_keys; /* that were known when it was made */
+	char *tags[REQUEST_ATTRIBUTES + 1];
+	u32 faults;
+	bool has_other;
+};
+
+/* A process with attributes. */
+struct of_process {
+	struct process_id id;
+	uid_t uid;
+	struct dict sets; /* hash of the bytes -> index in `all` + 1 */
+	VEC(struct set) all;
+	struct dict values; /* hashes of a key's number and its value */
+	u16 nr_values[PROCESS_KEYS_MAX];
+	size_t bytes; /* that its sets and values take */
+	u64 keys_again_ns;
+};
+
+/* Where a process was said to have its contexts. */
+struct placed {
+	struct process_id id;
+	struct thread_variable variable;
+};
+
+struct requests {
+	int places_fd;
+	struct dict placed;     /* pid -> struct placed * */
+	struct dict by_process; /* hash of the id -> struct of_process * */
+	struct dict bytes_of_users;
+	size_t bytes;
+	struct set scratch; /* for attributes that there is no room to keep */
+};
+
+struct requests *requests_new(void)
+{
+	struct requests *r = xcalloc(1, sizeof(*r));
+
+	r->places_fd = -1;
+	return r;
+}
+
+void requests_use(struct requests *r, int places_fd)
+{
+	r->places_fd = places_fd;
+}
+
+static void set_fini(struct set *s)
+{
+	free(s->bytes);
+	for (size_t i = 0; i < ARRAY_SIZE(s->tags); i++)
+		free(s->tags[i]);
+	*s = (struct set){ 0 };
+}
+
+static void of_process_free(struct of_process *o)
+{
+	vec_each(s, &o->all)
+		set_fini(s);
+	vec_fini(&o->all);
+	dict_fini(&o->sets);
+	dict_fini(&o->values);
+	free(o);
+}
+
+void requests_free(struct requests *r)
+{
+	if (!r)
+		return;
+	dict_each(slot, &r->by_process)
+		of_process_free((void *)slot->value);
+	dict_each(slot, &r->placed)
+		free((void *)slot->value);
+	dict_fini(&r->by_process);
+	dict_fini(&r->placed);
+	dict_fini(&r->bytes_of_users);
+	set_fini(&r->scratch);
+	free(r);
+}
+
+static void unplace(struct requests *r, pid_t pid)
+{
+	const u64 *placed = dict_find(&r->placed, (u64)pid);
+	u32 key = (u32)pid;
+
+	if (!placed)
+		return;
+	free((void *)*placed);
+	dict_remove(&r->placed, (u64)pid);
+	bpf_map_delete_elem(r->places_fd, &key);
+}
+
+static bool is_placed(const struct placed *at, const struct process *p)
+{
+	const struct thread_variable *v = &p->context.variable;
+
+	return process_id_same(at->id, p->id) && at->variable.module == v->module &&
+	       at->variable.offset == v->offset && at->variable.is_musl == v->is_musl;
+}
+
+/* Tells the BPF programs where the threads have their contexts. */
+static void place(struct requests *r, const struct process *p)
+{
+	const struct thread_variable *v = &p->context.variable;
+	const struct context_place entry = {
+		.start_ns = p->id.start_ns,
+		.offset = v->offset,
+		.kind = !v->module   ? CONTEXT_STATIC
+			: v->is_musl ? CONTEXT_MUSL
+				     : CONTEXT_GLIBC,
+		.module = v->module,
+	};
+	const u64 *known = dict_find(&r->placed, (u64)p->id.pid);
+	u32 key = (u32)p->id.pid;
+
+	if (known && is_placed((const struct placed *)*known, p))
+		return;
+	int err = bpf_map_update_elem(r->places_fd, &key, &entry, BPF_ANY) ? -errno : 0;
+	if (err)
+		log_debug("process %d: contexts of its threads: %s", (int)p->id.pid,
+			  strerror(-err));
+	u64 *slot = dict_add(&r->placed, (u64)p->id.pid);
+	free((void *)*slot);
+	const struct placed now = { p->id, *v };
+	*slot = (u64)xmemdup(&now, sizeof(now));
+}
+
+void requests_follow(struct requests *r, struct process *p)
+{
+	const struct process_context *c = &p->context;
+
+	process_context_update(p);
+	if (r->places_fd < 0 || p->exit_ns)
+		return;
+	if (c->has_threads && c->has_variable)
+		place(r, p);
+	else if (r->placed.nr)
+		unplace(r, p->id.pid);
+}
+
+static struct of_process *find(const struct requests *r, const struct process *p)
+{
+	const u64 *slot = dict_find(&r->by_process, process_id_hash(p->id));
+
+	return slot ? (struct of_process *)*slot : NULL;
+}
+
+static struct of_process *get(struct requests *r, const struct process *p)
+{
+	struct of_process *o = find(r, p);
+
+	if (o)
+		return o;
+	o = xcalloc(1, sizeof(*o));
+	o->id = p->id;
+	o->uid = p->uid;
+	*dict_add(&r->by_process, process_id_hash(p->id)) = (u64)o;
+	return o;
+}
+
+static void charge(struct requests *r, struct of_process *o, s64 bytes)
+{
+	o->bytes += (u64)bytes;
+	r->bytes += (u64)bytes;
+	*dict_add(&r->bytes_of_users, o->uid) += (u64)bytes;
+}
+
+static bool has_room(const struct requests *r, const struct of_process *o)
+{
+	const u64 *of_user = dict_find(&r->bytes_of_users, o->uid);
+
+	return o->all.nr < REQUEST_SETS_MAX && o->bytes < REQUEST_PROCESS_BYTES &&
+	       r->bytes < REQUEST_BYTES && (!of_user || *of_user < REQUEST_USER_BYTES);
+}
+
+void requests_forget(struct requests *r, const struct process *p)
+{
+	struct of_process *o = find(r, p);
+	const u64 *placed = dict_find(&r->placed, (u64)p->id.pid);
+
+	if (placed && process_id_same(((const struct placed *)*placed)->id, p->id))
+		unplace(r, p->id.pid);
+	if (!o)
+		return;
+	charge(r, o, -(s64)o->bytes);
+	dict_remove(&r->by_process, process_id_hash(p->id));
+	of_process_free(o);
+}
+
+/* Attributes that name what is requested, not by whom: there are few values. */
+static const char *const route_keys[] = {
+	"http.route",
+	"http_route",
+	"http.request.method",
+	"http.method",
+	"http_method",
+	"rpc.service",
+	"rpc.method",
+	"messaging.destination.name",
+	"messaging.operation.name",
+	"graphql.operation.name",
+	"graphql.operation.type",
+	"faas.name",
+};
+
+static bool is_route(const char *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(route_keys); i++)
+		if (!strcmp(key, route_keys[i]))
+			return true;
+	return false;
+}
+
+/* Whether exporters write a label of ours under that name. */
+static bool is_own_label(const char *key)
+{
+	for (size_t i = 0; i < NR_LABELS; i++)
+		if (!strcmp(key, label_names[i].key) || !strcmp(key, label_names[i].otlp))
+			return true;
+	return !strcmp(key, "process") || !strcmp(key, "pid") || !strcmp(key, "tid");
+}
+
+#define VALUE_BYTES (2 * sizeof(u64)) /* that an entry of of_process.values takes */
+
+/* Whether the value is one of the first of its key. */
+static bool is_kept(struct requests *r, struct of_process *o, u8 key, const u8 *value, u8 len)
+{
+	u64 hash = hash_u64(hash_keyed(value, len) ^ hash_u64(key + 1ull));
+
+	if (dict_find(&o->values, hash))
+		return true;
+	if (o->nr_values[key] == REQUEST_VALUES_MAX || !has_room(r, o))
+		return false;
+	*dict_add(&o->values, hash) = 1;
+	o->nr_values[key]++;
+	charge(r, o, VALUE_BYTES);
+	return true;
+}
+
+struct attribute {
+	const u8 *value;
+	u8 len;
+};
+
+/* Finds the last value of each key in the bytes of attributes. Returns faults. */
+static u32 parse(const u8 *bytes, u32 len, struct attribute out[PROCESS_KEYS_MAX])
+{
+	u32 at = 0;
+
+	while (len - at >= 2 && bytes[at + 1] <= len - at - 2) {
+		out[bytes[at]] = (struct attribute){ bytes + at + 2, bytes[at + 1] };
+		at += 2u + bytes[at + 1];
+	}
+	return at < len ? REQUEST_CUT : 0;
+}
+
+static void add_tag(struct tags *to, const char *key, const char *value)
+{
+	auto_str struct str own = { 0 };
+
+	if (is_own_label(key)) {
+		str_addf(&own, "context.%s", key);
+		key = own.at;
+	}
+	tags_add_text(to, key, value);
+}
+
+/* Makes the tags of s->bytes. */
+static void make(struct requests *r, struct of_process *o, const struct process *p, struct set *s)
+{
+	const struct process_context *c = &p->context;
+	struct attribute all[PROCESS_KEYS_MAX] = { 0 };
+	struct tags tags[REQUEST_ATTRIBUTES + 1] = { 0 };
+	size_t nr = 0;
+
+	s->nr_keys = c->nr_keys;
+	s->faults = parse(s->bytes, s->len, all);
+	s->has_other = false;
+	for (u32 key = 0; key < PROCESS_KEYS_MAX; key++) {
+		const struct attribute *a = &all[key];
+		char text[UINT8_MAX + 1] = "";
+		if (!a->value || !a->len)
+			continue;
+		if (key >= c->nr_keys || !c->keys[key][0]) {
+			s->faults |= REQUEST_UNKNOWN_KEY;
+			continue;
+		}
+		if (nr++ == REQUEST_TAGS_MAX) {
+			s->faults |= REQUEST_TOO_MANY;
+			break;
+		}
+		memcpy(text, a->value, a->len);
+		bool is_other = !is_kept(r, o, (u8)key, a->value, a->len);
+		const char *value = is_other ? REQUEST_OTHER : text;
+		s->has_other |= is_other;
+		add_tag(&tags[REQUEST_ATTRIBUTES], c->keys[key], value);
+		if (is_route(c->keys[key]))
+			add_tag(&tags[REQUEST_ROUTES], c->keys[key], value);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(tags); i++) {
+		free(s->tags[i]);
+		s->tags[i] = tags_take(&tags[i]);
+	}
+}
+
+static size_t bytes_of(const struct set *s)
+{
+	size_t bytes = sizeof(*s) + s->len + 2 * sizeof(struct dict_slot);
+
+	for (size_t i = 0; i < ARRAY_SIZE(s->tags); i++)
+		bytes += s->tags[i] ? strlen(s->tags[i]) + 1 : 0;
+	return bytes;
+}
+
+/* The kept set of these bytes, a new one, or NULL if there is no room for it. */
+static struct set *keep_set(struct requests *r, struct of_process *o, const u8 *bytes, u32 len)
+{
+	u64 key = hash_keyed(bytes, len);
+	const u64 *at;
+
+	for (; (at = dict_find(&o->sets, key)); key++) {
+		struct set *s = &o->all.at[*at - 1];
+		if (s->len == len && !memcmp(s->bytes, bytes, len))
+			return s;
+	}
+	if (!has_room(r, o))
+		return NULL;
+	vec_push(&o->all, (struct set){ .bytes = xmemdup(bytes, len), .len = len });
+	*dict_add(&o->sets, key) = o->all.nr;
+	return &o->all.at[o->all.nr - 1];
+}
+
+/* Makes a set whose bytes are new, or some of whose keys may have names by now. */
+static void remake(struct requests *r, struct of_process *o, const struct process *p, struct set *s)
+{
+	size_t before = s->tags[0] ? bytes_of(s) : 0;
+
+	make(r, o, p, s);
+	charge(r, o, (s64)bytes_of(s) - (s64)before);
+}
+
+/* Looks for the names of unknown keys. */
+static void read_keys_again(struct of_process *o, struct process *p)
+{
+	u64 now_ns = time_mono_ns();
+
+	if (now_ns < o->keys_again_ns)
+		return;
+	o->keys_again_ns = now_ns + KEYS_AGAIN_NS;
+	p->context.again_ns = 0;
+	process_context_update(p);
+}
+
+static void take_attributes(struct requests *r, struct process *p, const u8 *bytes, u32 len,
+			    struct request *out)
+{
+	struct of_process *o = get(r, p);
+	struct set *s = keep_set(r, o, bytes, len);
+	bool is_kept = s;
+
+	if (!s) {
+		s = &r->scratch;
+		free(s->bytes);
+		s->bytes = xmemdup(bytes, len);
+		s->len = len;
+		make(r, o, p, s);
+	} else if (!s->tags[0]) {
+		remake(r, o, p, s);
+	}
+	if (is_kept && s->faults & REQUEST_UNKNOWN_KEY) {
+		read_keys_again(o, p);
+		if (p->context.nr_keys != s->nr_keys)
+			remake(r, o, p, s);
+	}
+	out->faults |= s->faults;
+	out->has_other = s->has_other || !is_kept;
+	for (size_t i = 0; i < ARRAY_SIZE(s->tags); i++)
+		out->tags[i] = !*s->tags[i] ? NULL : is_kept ? s->tags[i] : TOO_MANY_SETS;
+}
+
+void requests_of(struct requests *r, struct process *p, const struct sample *sample,
+		 struct request *out)
+{
+	const struct thread_context *c = (const void *)sample_context(sample);
+	size_t room = sample->nr_context * sizeof(u64);
+
+	*out = (struct request){ 0 };
+	if (room < sizeof(*c))
+		return;
+	if (p->context.nr_changed_keys)
+		out->faults |= REQUEST_CHANGED_KEY;
+	if (!c->attributes_bytes)
+		return;
+	if (c->attributes_bytes <= room - sizeof(*c))
+		take_attributes(r, p, c->attributes, c->attributes_bytes, out);
+	else
+		out->faults |= c->attributes_bytes > CONTEXT_ATTRIBUTES ? REQUEST_TOO_LARGE
+									: REQUEST_UNREADABLE;
+}
+
+char *request_faults_text(u32 faults)
+{
+	static const struct {
+		enum request_fault fault;
+		const char *text;
+	} texts[] = {
+		{ REQUEST_TOO_LARGE, "larger than 640 bytes" },
+		{ REQUEST_UNREADABLE, "not in memory" },
+		{ REQUEST_CUT, "ends inside an attribute" },
+		{ REQUEST_UNKNOWN_KEY, "a key without a name" },
+		{ REQUEST_CHANGED_KEY, "a key that changed its name" },
+		{ REQUEST_TOO_MANY, "more than 32 attributes" },
+	};
+	struct str out = { 0 };
+
+	str_add(&out, "");
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (faults & texts[i].fault)
+			str_addf(&out, "%s%s", out.len ? ", " : "", texts[i].text);
+	return str_take(&out);
+}
+
+size_t requests_nr(const struct requests *r)
+{
+	return r->by_process.nr;
+}
+
+size_t requests_bytes(const struct requests *r)
+{
+	return r->bytes;
+}
