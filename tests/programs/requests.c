@@ -118,13 +118,13 @@ static inline __attribute__((always_inline)) void serve(int route, struct truth 
 		free(bytes);
 		t->bytes += (uint64_t)kilobytes[route] << 10;
 	}
+	t->cpu_ns += now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 	if (wait_us[route]) {
 		struct timespec pause = { 0, wait_us[route] * US };
 		uint64_t begin_ns = now_ns(CLOCK_MONOTONIC);
 		nanosleep(&pause, NULL);
 		t->wait_ns += now_ns(CLOCK_MONOTONIC) - begin_ns;
 	}
-	t->cpu_ns += now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
 }
 
 #define ROUTE(n)                                                         \
