@@ -122,7 +122,7 @@ async function openProfile() {
 }
 
 // What a range is limited to: parts of the address, and of the body of a request.
-const FILTERS = ['service', 'container', 'pod', 'comm', 'pid', 'event'];
+const FILTERS = ['service', 'container', 'pod', 'comm', 'pid', 'with', 'event'];
 // The server widens a range to whole slices, and says which range was asked for.
 const search = new URLSearchParams(location.search), asked = /^(\d+)-(\d+)$/.exec(search.get('asked') || '');
 search.delete('asked');

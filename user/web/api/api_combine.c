@@ -141,7 +141,8 @@ static bool take_range(struct request *q, const json_t *o, struct range *r)
 	    !field_text(q, o, "container", RANGE_TEXT_MAX, &r->container) ||
 	    !field_text(q, o, "pod", RANGE_TEXT_MAX, &r->pod) ||
 	    !field_text(q, o, "comm", RANGE_COMM_MAX, &r->comm) ||
-	    !field_u64(q, o, "pid", 1, RANGE_PID_MAX, &r->pid))
+	    !field_text(q, o, "with", RANGE_WITH_MAX, &r->with) ||
+	    !field_u64(q, o, "pid", 1, RANGE_PID_MAX, &r->pid) || !range_has_valid_label(q, r))
 		return false;
 	if (range_is_valid(r))
 		return true;
@@ -170,7 +171,7 @@ static bool take_profile(struct request *q, struct side *side, const char *name,
 static bool take_side(struct request *q, struct side *side, const char *name)
 {
 	static const char *const known[] = { "from_ms", "to_ms", "event", "service", "container",
-					     "pod",     "comm",  "pid",   NULL };
+					     "pod",     "comm",  "pid",   "with",    NULL };
 	const json_t *o = json_object_get(q->json, name);
 
 	if (json_is_integer(o) && json_integer_value(o) > 0)
@@ -281,8 +282,9 @@ static void range_rendered(void *ctx, int err, struct payload *result)
 
 void api_range(struct request *q)
 {
-	static const char *const known[] = { "from_ms", "to_ms", "event", "service", "container",
-					     "pod",     "comm",  "pid",   "name",    NULL };
+	static const char *const known[] = { "from_ms",   "to_ms", "event", "service",
+					     "container", "pod",   "comm",  "pid",
+					     "with",      "name",  NULL };
 	const char *name = "";
 	struct range r;
 

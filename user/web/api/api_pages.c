@@ -214,7 +214,10 @@ void api_range_page(struct request *q)
 	    !request_query_text(q, "container", RANGE_TEXT_MAX, &r.container) ||
 	    !request_query_text(q, "pod", RANGE_TEXT_MAX, &r.pod) ||
 	    !request_query_text(q, "comm", RANGE_COMM_MAX, &r.comm) ||
+	    !request_query_text(q, "with", RANGE_WITH_MAX, &r.with) ||
 	    !request_query_u64(q, "pid", 1, RANGE_PID_MAX, &r.pid))
+		return;
+	if (!range_has_valid_label(q, &r))
 		return;
 	if (!range_is_valid(&r)) {
 		reply_error(q, ERROR_OUT_OF_RANGE, NULL,

@@ -44,6 +44,7 @@ struct web_params {
 	u64 step_ns;                  /* THIN */
 	/* RANGE, CONVERT: samples with these labels only */
 	char service[128], container[128], pod[128], namespace[128];
+	char with[512];    /* NAME=VALUE: a label by name (export/interchange/named_label.h) */
 	bool may_be_empty; /* a profile without samples is a valid result */
 	/* RANGE */
 	u64 pid;

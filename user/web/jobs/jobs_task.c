@@ -12,9 +12,11 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/opt.h"
 #include "base/time.h"
 #include "export/export.h"
 #include "export/format/sflm.h"
+#include "export/interchange/named_label.h"
 #include "export/read.h"
 #include "export/slices/slice_reader.h"
 #include "export/slices/slice_thin.h"
@@ -99,6 +101,8 @@ static int take_params(const void *bytes, size_t len, struct web_params *out)
 			       is_text(out->pod, sizeof(out->pod)) &&
 			       is_text(out->namespace, sizeof(out->namespace)) &&
 			       is_text(out->comm, sizeof(out->comm)) &&
+			       is_text(out->with, sizeof(out->with)) &&
+			       (!*out->with || named_label_is_choice(out->with)) &&
 			       is_text(out->host, sizeof(out->host)) &&
 			       is_text(out->labels, sizeof(out->labels))
 		       ? 0
@@ -249,22 +253,26 @@ static bool is_wanted(const char *wanted, const char *text)
 static bool has_wanted(const struct labels *l, const void *ctx)
 {
 	const struct web_params *params = ctx;
+	const char *with = params->with;
 
 	return is_wanted(params->service, l->service) && is_wanted(params->pod, l->pod) &&
 	       is_wanted(params->namespace, l->namespace) &&
 	       (is_wanted(params->container, l->container) ||
-		is_wanted(params->container, l->container_id));
+		is_wanted(params->container, l->container_id)) &&
+	       (!*params->with || named_labels_match(l, &(struct opt_list){ &with, 1, 1 }));
 }
 
 /* Leaves out samples with other labels than those that the parameters name. */
 static int keep_wanted(const struct web_params *params, struct profile *p, struct str *why)
 {
-	if (!*params->service && !*params->container && !*params->pod && !*params->namespace)
+	if (!*params->service && !*params->container && !*params->pod && !*params->namespace &&
+	    !*params->with)
 		return 0;
 	profile_select(p, has_wanted, params);
 	if (p->weights.nr || params->may_be_empty)
 		return 0;
-	str_add(why, "There are no samples of the selected processes.");
+	str_add(why, *params->with ? "There are no samples with these labels."
+				   : "There are no samples of the selected processes.");
 	return -ENODATA;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/auto.h"
 #include "base/time.h"
+#include "export/interchange/named_label.h"
 #include "web/http/request.h"
 #include "web/jobs/queue.h"
 #include "web/recordings/service.h"
@@ -19,13 +20,23 @@ bool range_is_valid(const struct range *r)
 	       r->to_ms <= INT64_MAX / NS_PER_MS;
 }
 
+bool range_has_valid_label(struct request *q, const struct range *r)
+{
+	if (!*r->with || named_label_is_choice(r->with))
+		return true;
+	reply_error(q, ERROR_BAD_REQUEST, "with",
+		    "\"with\" must be NAME=VALUE, as in route=/cart.");
+	return false;
+}
+
 char *range_target(const struct range *r)
 {
 	struct str s = { 0 };
 	const char *const texts[][2] = { { "", r->service },
 					 { "container ", r->container },
 					 { "pod ", r->pod },
-					 { "", r->comm } };
+					 { "", r->comm },
+					 { "", r->with } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (*texts[i][1])
@@ -137,10 +148,10 @@ int range_render(struct service *sv, const struct range *r, const char *format, 
 	};
 	auto_free char *target = range_target(r);
 	auto_free char *key =
-		xasprintf("range %llu %llu %s %s\n%s\n%s\n%s\n%s\n%s\n%llu %d",
+		xasprintf("range %llu %llu %s %s\n%s\n%s\n%s\n%s\n%s\n%s\n%llu %d",
 			  (unsigned long long)r->from_ms, (unsigned long long)r->to_ms, format,
 			  r->event, r->service, r->container, r->pod, r->namespace, r->comm,
-			  (unsigned long long)r->pid, r->may_be_empty);
+			  r->with, (unsigned long long)r->pid, r->may_be_empty);
 	struct job_order order = {
 		.task = WEB_RANGE,
 		.params = { .from_wall_ns = in.from_ns,
@@ -162,6 +173,7 @@ int range_render(struct service *sv, const struct range *r, const char *format, 
 	copy_text(order.params.pod, sizeof(order.params.pod), r->pod);
 	copy_text(order.params.namespace, sizeof(order.params.namespace), r->namespace);
 	copy_text(order.params.comm, sizeof(order.params.comm), r->comm);
+	copy_text(order.params.with, sizeof(order.params.with), r->with);
 	copy_text(order.params.title, sizeof(order.params.title), target);
 	return queue_add(sv->queue, &order);
 }

@@ -13,19 +13,21 @@ struct range {
 	u64 from_ms, to_ms;
 	/* Filters; "" and 0 mean all. `container` is a name or an id. */
 	const char *event, *service, *container, *pod, *namespace, *comm;
+	const char *with; /* NAME=VALUE, as report --with; "" means all */
 	u64 pid;
 	bool may_be_empty; /* range_render accepts a range without samples */
 };
 
-#define RANGE_ALL(from, to)                                \
-	{                                                  \
-		from, to, "", "", "", "", "", "", 0, false \
+#define RANGE_ALL(from, to)                                    \
+	{                                                      \
+		from, to, "", "", "", "", "", "", "", 0, false \
 	}
 
 /* Bytes of a text. */
 #define RANGE_TEXT_MAX  127
 #define RANGE_COMM_MAX  31
 #define RANGE_EVENT_MAX 31
+#define RANGE_WITH_MAX  511
 #define RANGE_PID_MAX   4194304 /* PID_MAX_LIMIT */
 
 /* "checkout", "pod shop-0", "node": for titles. The caller frees it. */
@@ -36,6 +38,9 @@ char *range_name(const struct range *r);
 
 /* Whether the range ends after its begin, and is not too long. */
 bool range_is_valid(const struct range *r);
+
+/* Whether `with` is empty or NAME=VALUE; otherwise it has replied with the error. */
+bool range_has_valid_label(struct request *q, const struct range *r);
 
 /* The length of the slices that are kept for that time: 10 s, or for old times 1 or 10 minutes. */
 u64 range_step_ms(struct service *sv, const struct range *r);
