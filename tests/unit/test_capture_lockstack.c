@@ -43,7 +43,7 @@ static enum lockstack named(struct stack *s, const char *const *names)
 		vec_push(&s->frames,
 			 frames_intern(s->all, strchr(*names, '.') ? FRAME_C2 : FRAME_JVM, *names,
 				       ""));
-	return lockstack_name(s->symbolizer, s->all, &s->frames);
+	return lockstack_name(s->symbolizer, s->all, &s->frames, NULL);
 }
 
 #define NAMED(s, ...) named(s, (const char *const[]){ __VA_ARGS__, NULL })
@@ -185,7 +185,35 @@ static void other_waits_of_the_jvm_are_not_locks(void **state)
 	assert_int_equal(LOCKSTACK_NONE, NAMED(s, "futex_wait", "GCTaskThread::run()"));
 	assert_int_equal(LOCKSTACK_NONE, NAMED(s, "futex_wait", "a.B.run"));
 	s->frames.nr = 0;
-	assert_int_equal(LOCKSTACK_NONE, lockstack_name(s->symbolizer, s->all, &s->frames));
+	assert_int_equal(LOCKSTACK_NONE, lockstack_name(s->symbolizer, s->all, &s->frames, NULL));
+}
+
+static void a_known_class_is_that_of_the_outermost_one(void **state)
+{
+	struct stack *s = *state;
+
+	const char *const names[] = { "jdk.internal.vm.Continuation.yield",
+				      "java.lang.VirtualThread.park",
+				      "java.util.concurrent.locks.LockSupport.park", AQS ".acquire",
+				      "App.main" };
+
+	s->frames.nr = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		vec_push(&s->frames, frames_intern(s->all, FRAME_C2, names[i], ""));
+	assert_int_equal(LOCKSTACK_LOCK,
+			 lockstack_name(s->symbolizer, s->all, &s->frames, "acme.Mutex$Sync"));
+	assert_string_equal(frame(s, 0), "acme.Mutex");
+	assert_string_equal(frame(s, 1), "App.main");
+}
+
+static void a_known_monitor_has_its_own_class(void **state)
+{
+	struct stack *s = *state;
+
+	NAMED(s, "App.main");
+	assert_true(lockstack_name_monitor(s->symbolizer, s->all, &s->frames, "App$Guard"));
+	assert_string_equal(frame(s, 0), "App$Guard");
+	assert_string_equal(frame(s, 1), "App.main");
 }
 
 int main(void)
@@ -204,6 +232,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_wait_for_a_notification_is_not_a_wait_for_a_monitor, make, drop),
 		cmocka_unit_test_setup_teardown(other_waits_of_the_jvm_are_not_locks, make, drop),
+		cmocka_unit_test_setup_teardown(a_known_class_is_that_of_the_outermost_one, make,
+						drop),
+		cmocka_unit_test_setup_teardown(a_known_monitor_has_its_own_class, make, drop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

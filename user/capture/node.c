@@ -327,14 +327,16 @@ static bool any_ends_now(const struct node *n)
 	return false;
 }
 
-static bool wants_virtual(struct process *p, void *ctx)
+static enum virtual_wants wants_virtual(const struct process *p, void *ctx)
 {
 	const struct node *n = ctx;
+	enum virtual_wants most = VIRTUAL_WANTS_NONE;
 
-	vec_each(r, &n->recordings)
-		if (recording_wants_virtual(*r, p))
-			return true;
-	return false;
+	vec_each(r, &n->recordings) {
+		enum virtual_wants wants = recording_wants_virtual(*r, p);
+		most = wants > most ? wants : most;
+	}
+	return most;
 }
 
 static void take_virtual(struct process *p, const struct virtual_sample *s, void *ctx)

@@ -198,15 +198,19 @@ static bool has_ended_window(const struct recording *r)
 	return r->state == RECORDING_ENDS && r->ending != ENDING_PENDING;
 }
 
-bool recording_wants_virtual(const struct recording *r, const struct process *p)
+enum virtual_wants recording_wants_virtual(const struct recording *r, const struct process *p)
 {
-	bool has_waits = false;
+	bool has_waits = false, has_locks = false;
 
-	vec_each(e, &r->options.events->list)
+	vec_each(e, &r->options.events->list) {
 		has_waits |= sources_is_of_carriers(e);
-	return has_waits && !r->options.sampling.kernel_only && r->state >= RECORDING_RUNS &&
-	       r->state <= RECORDING_ENDS && !has_ended_window(r) &&
-	       r->window.begin_ns != TIME_NEVER && is_target(r, p);
+		has_locks |= sources_is_of_locks(e);
+	}
+	if (!has_waits || r->options.sampling.kernel_only || r->state < RECORDING_RUNS ||
+	    r->state > RECORDING_ENDS || has_ended_window(r) || r->window.begin_ns == TIME_NEVER ||
+	    !is_target(r, p))
+		return VIRTUAL_WANTS_NONE;
+	return has_locks ? VIRTUAL_WANTS_LOCKS : VIRTUAL_WANTS_WAITS;
 }
 
 /* The time that passed in this window since the last look at the JVM. */
@@ -238,7 +242,7 @@ void recording_take_virtual(struct recording *r, struct process *p,
 			continue;
 		sample->event = (u16)i;
 		count_quality(r, p, sample, sample->stop);
-		samples_take_virtual(&r->samples, p, event, sample, virtual->thread);
+		samples_take_virtual(&r->samples, p, event, virtual);
 	}
 }
 

@@ -16,7 +16,7 @@ void recording_apply(struct recording *r, const struct item *item);
 void recording_take_sample(struct recording *r, const struct sample *sample);
 
 /* Whether it records waits, and those of this JVM's virtual threads. */
-bool recording_wants_virtual(const struct recording *r, const struct process *p);
+enum virtual_wants recording_wants_virtual(const struct recording *r, const struct process *p);
 
 /* Adds the sample of a virtual thread for each event of waits. */
 void recording_take_virtual(struct recording *r, struct process *p,

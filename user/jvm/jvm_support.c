@@ -78,11 +78,12 @@ static void read_gaps(const struct hotspot *h, struct jvm_support *s)
 static void read_virtual(struct hotspot *h, struct jvm_support *s)
 {
 	struct virtual_threads *v = virtual_threads_new();
+	const struct virtual_look look = { .most = VIRTUAL_MOST };
 	struct virtual_counts c;
 	int err = -EAGAIN;
 
 	for (int i = 0; err == -EAGAIN && i < VIRTUAL_TRIES; i++)
-		err = virtual_threads_look(v, h, VIRTUAL_MOST, NULL, NULL, &c);
+		err = virtual_threads_look(v, h, &look, &c);
 	if (!err)
 		s->virtual = virtual_counts_total(&c);
 	if (virtual_threads_why_not(v))

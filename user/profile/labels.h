@@ -12,7 +12,8 @@
  * publishes of itself (jvm/process/process_context.h). Trace and span are the hexadecimal numbers
  * of the request. A JVM has a name for people (jvm/process/process_names.h). The label `stack` of a
  * stack that lacks frames has the keys of the notes that count it, separated by blanks
- * (profile/selection.h).
+ * (profile/selection.h). The label `owner` has the name of the thread that holds the lock that the
+ * sample's thread waits for.
  */
 #define LABELS(X)                                                                 \
 	X(comm, COMM, "comm", "process.executable.name")                          \
@@ -20,6 +21,7 @@
 	X(state, STATE, "state", "thread.state")                                  \
 	X(leaf, LEAF, "leaf", "sysflame.leaf")                                    \
 	X(stack, STACK, "stack", "sysflame.stack")                                \
+	X(owner, OWNER, "owner", "sysflame.lock_owner")                           \
 	X(container_id, CONTAINER_ID, "container_id", "container.id")             \
 	X(container, CONTAINER, "container", "container.name")                    \
 	X(namespace, NAMESPACE, "namespace", "k8s.namespace.name")                \
@@ -46,8 +48,8 @@ enum label {
 static inline bool label_is_of_process(enum label label)
 {
 	return label != LABEL_THREAD && label != LABEL_STATE && label != LABEL_LEAF &&
-	       label != LABEL_STACK && label != LABEL_TRACE && label != LABEL_SPAN &&
-	       label != LABEL_TAGS && label != LABEL_TIME;
+	       label != LABEL_STACK && label != LABEL_OWNER && label != LABEL_TRACE &&
+	       label != LABEL_SPAN && label != LABEL_TAGS && label != LABEL_TIME;
 }
 
 #define LABEL_FIRST_EXTRA \

@@ -206,12 +206,13 @@ static bool is_java(pid_t inner, void *ctx)
 
 static void read_virtual(struct jvm_meter *m, struct hotspot *h, struct jvm_row *out)
 {
+	const struct virtual_look look = { .most = VIRTUAL_MOST };
 	struct virtual_counts counts;
 	int err = -EAGAIN;
 
 	/* At first each try searches some of the JVM's classes. */
 	for (int i = 0; err == -EAGAIN && i < VIRTUAL_TRIES; i++)
-		err = virtual_threads_look(m->virtual, h, VIRTUAL_MOST, NULL, NULL, &counts);
+		err = virtual_threads_look(m->virtual, h, &look, &counts);
 	if (!err)
 		out->virtual = virtual_counts_total(&counts);
 }

@@ -26,6 +26,7 @@ struct event_kind {
 	const char *sparser;
 	bool has_period;     /* --period applies */
 	bool is_of_carriers; /* waits of virtual threads are missing while they have no carrier */
+	bool is_of_locks;    /* it wants to know the locks that virtual threads wait for */
 	bool lasts;          /* the sample stands for the last sample.weight ns of its thread */
 
 	/*

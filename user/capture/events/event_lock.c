@@ -104,8 +104,10 @@ static bool keep_virtual(const struct named_stack *stack)
 
 	if (state == VIRTUAL_BLOCKED || state == VIRTUAL_UNBLOCKED)
 		return !stack->lock_hook_since_ns &&
-		       lockstack_name_monitor(stack->symbolizer, stack->all, stack->frames);
-	return lockstack_name(stack->symbolizer, stack->all, stack->frames) == LOCKSTACK_LOCK;
+		       lockstack_name_monitor(stack->symbolizer, stack->all, stack->frames,
+					      stack->lock);
+	return lockstack_name(stack->symbolizer, stack->all, stack->frames, stack->lock) ==
+	       LOCKSTACK_LOCK;
 }
 
 static bool keep_lock(const struct named_stack *stack)
@@ -116,7 +118,7 @@ static bool keep_lock(const struct named_stack *stack)
 		monitorwaits_end(stack->monitorwaits, stack->sample->task.tid);
 		return true;
 	}
-	switch (lockstack_name(stack->symbolizer, stack->all, stack->frames)) {
+	switch (lockstack_name(stack->symbolizer, stack->all, stack->frames, NULL)) {
 	case LOCKSTACK_MONITOR:
 		return !is_agents(stack);
 	case LOCKSTACK_LOCK:
@@ -134,6 +136,7 @@ const struct event_kind event_kind_lock = {
 	.nr_slots = NR_SLOTS,
 	.sparser = "larger --lock-min",
 	.is_of_carriers = true,
+	.is_of_locks = true,
 	.lasts = true,
 	.configure = configure_lock,
 	.open = open_lock,

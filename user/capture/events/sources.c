@@ -585,6 +585,11 @@ bool sources_is_of_carriers(const struct event *event)
 	return event->kind->is_of_carriers;
 }
 
+bool sources_is_of_locks(const struct event *event)
+{
+	return event->kind->is_of_locks;
+}
+
 u32 sources_state(const struct named_stack *stack)
 {
 	const struct event_kind *kind = stack->event->kind;

@@ -117,6 +117,9 @@ struct sample_weight sources_weigh(const struct sources *s, const struct event *
 void sources_hooks(const struct events *events, const struct event_options *o,
 		   struct agent_hooks *out);
 
+/* Whether the event wants to know the locks that virtual threads wait for. */
+bool sources_is_of_locks(const struct event *event);
+
 /* Whether the event lacks the waits of virtual threads that are not mounted on a carrier. */
 bool sources_is_of_carriers(const struct event *event);
 
@@ -127,6 +130,7 @@ struct named_stack {
 	struct sample_weight *weight;
 	u64 lock_hook_since_ns; /* the agent reports waits that begin from here on; 0: none */
 	struct monitorwaits *monitorwaits;
+	const char *lock; /* class of a virtual thread's lock; NULL: see struct virtual_thread */
 	struct hotspot *hotspot; /* of the process's JVM; NULL: not a JVM, or not known yet */
 	struct symbolizer *symbolizer;
 	const struct frames *all;

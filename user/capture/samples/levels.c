@@ -290,6 +290,7 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 		.thread = traits.thread ?: thread_name(l, p, sample),
 		.state = traits.state < NR_STATES ? states[traits.state] : NULL,
 		.leaf = traits.leaf,
+		.owner = traits.owner,
 		.stack = traits.stack,
 		.container_id = c ? c->id : NULL,
 		.container = c ? c->name : NULL,

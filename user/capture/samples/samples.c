@@ -59,7 +59,7 @@ void samples_mark_frames(const struct samples *s, bool *is_used)
 	vec_each(k, &s->sinks)
 		sink_each(*k, mark_cut, is_used);
 	vec_each(u, &s->waiting.list) {
-		is_used[u->thread] = true;
+		is_used[u->wait.thread] = is_used[u->wait.lock] = is_used[u->wait.owner] = true;
 		vec_each(frame, &u->frames)
 			is_used[*frame] = true;
 	}
@@ -326,6 +326,12 @@ static void add_stack_keys(const struct unnamed_sample *named, struct str *out)
 		str_addf(out, "%sapproximate", out->len ? " " : "");
 }
 
+/* The name of a frame; NULL if there is none. */
+static const char *name_of(const struct samples *s, frame_id id)
+{
+	return id ? frames_get(s->frames, id)->name : NULL;
+}
+
 static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sample *named,
 			const struct named_stack *stack, struct sink *sink, bool is_attach)
 {
@@ -336,9 +342,10 @@ static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sam
 	const struct place_traits traits = {
 		.comm = named->comm,
 		.program_ns = named->program_ns,
-		.thread = named->thread ? frames_get(s->frames, named->thread)->name : NULL,
+		.thread = name_of(s, named->wait.thread),
 		.state = sources_state(stack),
 		.leaf = named->leaf_is_inexact ? "inexact" : NULL,
+		.owner = name_of(s, named->wait.owner),
 		.stack = keys.at,
 		.request = &named->request,
 	};
@@ -387,6 +394,7 @@ static void add_to_profiles(struct samples *s, struct process *p, struct unnamed
 		.weight = &named->weight,
 		.lock_hook_since_ns = lock_hook_since(s, p),
 		.monitorwaits = &s->monitorwaits,
+		.lock = name_of(s, named->wait.lock),
 		.hotspot = sample->mapped ? hotspot_of(s, p) : NULL,
 		.symbolizer = s->symbolizer,
 		.all = s->frames,
@@ -466,7 +474,7 @@ static void put_aside(struct samples *s, struct unnamed_sample *sample)
 }
 
 static void take_sample(struct samples *s, struct process *p, const struct event *event,
-			const struct sample *sample, u32 stop, frame_id thread)
+			const struct sample *sample, u32 stop, struct named_wait wait)
 {
 	struct unnamed_sample *current = &s->current;
 	u64 age_ns;
@@ -476,7 +484,7 @@ static void take_sample(struct samples *s, struct process *p, const struct event
 	current->program_ns = p->program_ns;
 	current->stop = stop;
 	current->event = event;
-	current->thread = thread;
+	current->wait = wait;
 	current->weight = sources_weigh(s->sources, event, sample);
 	current->frames.nr = current->unnamed.nr = 0;
 	current->is_approximate = raw_stack_is_approximate(sample);
@@ -499,13 +507,19 @@ static void take_sample(struct samples *s, struct process *p, const struct event
 void samples_take(struct samples *s, struct process *p, const struct event *event,
 		  const struct sample *sample, u32 stop)
 {
-	take_sample(s, p, event, sample, stop, 0);
+	take_sample(s, p, event, sample, stop, (struct named_wait){ 0 });
 }
 
 void samples_take_virtual(struct samples *s, struct process *p, const struct event *event,
-			  const struct sample *sample, const char *thread)
+			  const struct virtual_sample *virtual)
 {
-	take_sample(s, p, event, sample, sample->stop, symbolizer_group(s->symbolizer, thread));
+	struct named_wait wait = { .thread = symbolizer_group(s->symbolizer, virtual->thread) };
+
+	if (virtual->lock && sources_is_of_locks(event))
+		wait.lock = symbolizer_class(s->symbolizer, virtual->lock);
+	if (virtual->owner && sources_is_of_locks(event))
+		wait.owner = symbolizer_group(s->symbolizer, virtual->owner);
+	take_sample(s, p, event, virtual->sample, virtual->sample->stop, wait);
 }
 
 /* Adds the sample to the profile if it has all names or no more are expected. */

@@ -14,6 +14,7 @@
 #include "capture/samples/raw_stack.h"
 #include "capture/samples/requests.h"
 #include "capture/samples/sink.h"
+#include "capture/samples/virtual_waits.h"
 #include "proc/process.h"
 #include "sym/symbolize.h"
 
@@ -22,6 +23,13 @@
  * agent's names.
  */
 #define AGENT_PENDING_NS (3 * NS_PER_SEC)
+
+/* Frames with names of a virtual thread that waits, each 0 if there is none. */
+struct named_wait {
+	frame_id thread; /* a group with its name; 0: it is a thread of the kernel */
+	frame_id lock;   /* a class, see struct virtual_thread */
+	frame_id owner;  /* a group with the name of the thread that has the lock */
+};
 
 /*
  * A sample that lacks names which an agent may report a moment later. All other frames are named at
@@ -36,7 +44,7 @@ struct unnamed_sample {
 	u32 stop;             /* see quality_stop */
 	bool leaf_is_inexact; /* see symbolizer_leaf_is_inexact */
 	bool is_approximate;  /* see raw_stack_is_approximate */
-	frame_id thread;      /* a group with the name of its thread; 0: that of the kernel's */
+	struct named_wait wait;
 	struct request request;
 	/* own copies of the request's texts while it waits */
 	char *tags[REQUEST_ATTRIBUTES + 1];
@@ -88,9 +96,9 @@ void samples_foresee(struct samples *s, const struct sample *sample);
 void samples_take(struct samples *s, struct process *p, const struct event *event,
 		  const struct sample *sample, u32 stop);
 
-/* The same for a virtual thread of that name, on no carrier. */
+/* The same for a virtual thread on no carrier. */
 void samples_take_virtual(struct samples *s, struct process *p, const struct event *event,
-			  const struct sample *sample, const char *thread);
+			  const struct virtual_sample *virtual);
 
 /* Retries the samples that lack names, because agents may have reported more. */
 void samples_retry(struct samples *s);

@@ -33,7 +33,7 @@ struct watched {
 	u64 next_ns;   /* when to look again */
 	u64 cost_ns;   /* of a look, in the mean */
 	u64 nr_looks;
-	struct dict names; /* by hash */
+	struct dict names; /* of threads, by hash */
 	bool has_threads;
 };
 
@@ -97,12 +97,8 @@ static struct watched *watched_of(struct virtual_waits *w, struct process_id id)
 }
 
 /* Names with numbers may be as many as threads: from a number on, all share one. */
-static void add_name(struct watched *jvm, const struct virtual_thread *t, char *out, size_t size)
+static void limit_names(struct watched *jvm, char *out)
 {
-	if (*t->name)
-		snprintf(out, size, "%s", t->name);
-	else
-		snprintf(out, size, "VirtualThread-%llu", (unsigned long long)t->id);
 	u64 hash = hash_keyed(out, strlen(out));
 	if (dict_find(&jvm->names, hash))
 		return;
@@ -121,6 +117,15 @@ static void add_name(struct watched *jvm, const struct virtual_thread *t, char *
 	*to = '\0';
 }
 
+static void add_name(struct watched *jvm, const struct virtual_thread *t, char *out, size_t size)
+{
+	if (*t->name)
+		snprintf(out, size, "%s", t->name);
+	else
+		snprintf(out, size, "VirtualThread-%llu", (unsigned long long)t->id);
+	limit_names(jvm, out);
+}
+
 static enum thread_state state_of(enum virtual_state state)
 {
 	return state == VIRTUAL_RUNNABLE || state == VIRTUAL_UNBLOCKED ? STATE_RUNNABLE
@@ -132,9 +137,11 @@ static void take_thread(const struct virtual_thread *t, void *ctx)
 	const struct turn *turn = ctx;
 	struct sample *s = turn->w->sample;
 	u32 nr = t->nr_frames < FRAMES_MAX ? t->nr_frames : FRAMES_MAX;
-	char name[VIRTUAL_NAME_MAX + 32];
+	char name[VIRTUAL_NAME_MAX + 32], owner[VIRTUAL_NAME_MAX + 32];
 
 	add_name(turn->jvm, t, name, sizeof(name));
+	copy_text(owner, sizeof(owner), t->owner ?: "");
+	limit_names(turn->jvm, owner);
 	bool is_own_name = !strchr(name, '*');
 	*s = (struct sample){ .kind = RECORD_VIRTUAL,
 			      .stop = t->is_complete ? STAT_ROOT : STAT_FROZEN,
@@ -148,8 +155,13 @@ static void take_thread(const struct virtual_thread *t, void *ctx)
 			      .unloads = turn->unloads };
 	memcpy(s->comm, turn->process->comm, sizeof(s->comm) - 1);
 	memcpy(s + 1, t->frames, nr * sizeof(t->frames[0]));
-	const struct virtual_sample out = { s, name, t->share, turn->jvm->looked_ns,
-					    turn->time_ns };
+	const struct virtual_sample out = { .sample = s,
+					    .thread = name,
+					    .lock = t->lock,
+					    .owner = t->owner ? owner : NULL,
+					    .share = t->share,
+					    .since_ns = turn->jvm->looked_ns,
+					    .time_ns = turn->time_ns };
 	turn->visit(turn->process, &out, turn->ctx);
 }
 
@@ -169,15 +181,16 @@ static void plan(struct watched *jvm, u64 cost_ns, u64 now_ns)
 	jvm->next_ns = now_ns + interval_ns / 2 + (u64)(drand48() * (double)interval_ns);
 }
 
-static void look(struct turn *turn, struct hotspot *h, struct virtual_threads *v)
+static void look(struct turn *turn, struct hotspot *h, struct virtual_threads *v, bool locks)
 {
 	struct watched *jvm = turn->jvm;
+	const struct virtual_look wanted = { THREADS, locks, take_thread, turn };
 	struct virtual_counts counts;
 	u64 worked_ns = time_worked_ns() + mem_readers_worked_ns();
 
 	turn->time_ns = time_mono_ns();
 	turn->unloads = hotspot_unloads(h);
-	int err = virtual_threads_look(v, h, THREADS, take_thread, turn, &counts);
+	int err = virtual_threads_look(v, h, &wanted, &counts);
 	u64 cost_ns = time_worked_ns() + mem_readers_worked_ns() - worked_ns;
 	jvm->has_threads = !err && counts.nr_read;
 	/* The first look also reads code and names, which are kept. */
@@ -200,13 +213,14 @@ static void look_at_process(struct process *p, void *ctx)
 		return;
 	struct hotspot *h = jvm_registry_find(turn->jvms, p->id);
 	struct virtual_threads *v = jvm_registry_virtual(turn->jvms, p->id);
-	if (!h || !v || !turn->wants(p, turn->ctx))
+	enum virtual_wants wants = h && v ? turn->wants(p, turn->ctx) : VIRTUAL_WANTS_NONE;
+	if (wants == VIRTUAL_WANTS_NONE)
 		return;
 	turn->process = p;
 	turn->jvm = watched_of(turn->w, p->id);
 	turn->jvm->turn = turn->w->turn;
 	if (turn->is_last || turn->w->turned_ns >= turn->jvm->next_ns)
-		look(turn, h, v);
+		look(turn, h, v, wants == VIRTUAL_WANTS_LOCKS);
 }
 
 static void forget_others(struct virtual_waits *w)

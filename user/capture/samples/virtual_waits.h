@@ -18,6 +18,7 @@ struct virtual_sample {
 	const struct sample *sample; /* kind RECORD_VIRTUAL, its frames behind it; no event, no
 				      * weight */
 	const char *thread;          /* its name, "VirtualThread-N" if it has none */
+	const char *lock, *owner;    /* as in struct virtual_thread; NULL: none, or not asked for */
 	double share;                /* the number of threads that it stands for */
 	u64 since_ns, time_ns;       /* the last look at this JVM, and this one */
 };
@@ -27,12 +28,18 @@ struct virtual_waits;
 struct virtual_waits *virtual_waits_new(void);
 void virtual_waits_free(struct virtual_waits *w);
 
-typedef bool (*virtual_wanted_fn)(struct process *p, void *ctx);
+enum virtual_wants {
+	VIRTUAL_WANTS_NONE,
+	VIRTUAL_WANTS_WAITS,
+	VIRTUAL_WANTS_LOCKS, /* also the locks that the threads wait for */
+};
+
+typedef enum virtual_wants (*virtual_wanted_fn)(const struct process *p, void *ctx);
 typedef void (*virtual_sample_fn)(struct process *p, const struct virtual_sample *s, void *ctx);
 
 /*
- * Looks at the JVMs for which `wants` is true, those whose next look is due; if a window has just
- * ended, at all, so that no time is missing.
+ * Looks at the JVMs for which `wants` is not NONE, those whose next look is due; if a window has
+ * just ended, at all, so that no time is missing.
  */
 void virtual_waits_turn(struct virtual_waits *w, struct processes *all, struct jvm_registry *jvms,
 			bool is_last, virtual_wanted_fn wants, virtual_sample_fn take, void *ctx);

@@ -87,6 +87,14 @@ static frame_id class_of(struct symbolizer *s, const char *method)
 	return symbolizer_class(s, class);
 }
 
+/* "java.util.concurrent.locks.ReentrantLock$NonfairSync" belongs to ReentrantLock, too. */
+static frame_id outer_class(struct symbolizer *s, const char *class)
+{
+	auto_free char *outer = xstrndup(class, strcspn(class, "$"));
+
+	return symbolizer_class(s, outer);
+}
+
 /* Replaces the first `nr` frames by the class. */
 static void put_leaf(frame_list *frames, size_t nr, frame_id class)
 {
@@ -97,7 +105,7 @@ static void put_leaf(frame_list *frames, size_t nr, frame_id class)
 
 /* `at` is the index of the first frame that is not part of parking. */
 static enum lockstack name_lock(struct symbolizer *s, const struct frames *all, frame_list *frames,
-				size_t at)
+				size_t at, const char *class)
 {
 	const char *waits = name_at(all, frames, at);
 	bool is_stamped = begins(waits, LOCKS "StampedLock");
@@ -115,11 +123,12 @@ static enum lockstack name_lock(struct symbolizer *s, const struct frames *all, 
 		return LOCKSTACK_NONE;
 	if (strstr(name_at(all, frames, at - 1), "$ConditionObject."))
 		lock = LOCKS "AbstractQueuedSynchronizer.";
-	put_leaf(frames, at, class_of(s, lock));
+	put_leaf(frames, at, class ? outer_class(s, class) : class_of(s, lock));
 	return LOCKSTACK_LOCK;
 }
 
-enum lockstack lockstack_name(struct symbolizer *s, const struct frames *all, frame_list *frames)
+enum lockstack lockstack_name(struct symbolizer *s, const struct frames *all, frame_list *frames,
+			      const char *class)
 {
 	size_t at = 0;
 
@@ -131,7 +140,7 @@ enum lockstack lockstack_name(struct symbolizer *s, const struct frames *all, fr
 	if (is_virtual || is_parked(name_at(all, frames, at))) {
 		while (is_parking(name_at(all, frames, at)))
 			at++;
-		return name_lock(s, all, frames, at);
+		return name_lock(s, all, frames, at, class);
 	}
 	if (!is_for_monitor(all, frames, at))
 		return LOCKSTACK_NONE;
@@ -139,8 +148,10 @@ enum lockstack lockstack_name(struct symbolizer *s, const struct frames *all, fr
 	return LOCKSTACK_MONITOR;
 }
 
-bool lockstack_name_monitor(struct symbolizer *s, const struct frames *all, frame_list *frames)
+bool lockstack_name_monitor(struct symbolizer *s, const struct frames *all, frame_list *frames,
+			    const char *class)
 {
+	frame_id leaf = symbolizer_class(s, class ?: "[monitor]");
 	size_t at = 0;
 
 	while (at < frames->nr && is_below_java(frames_get(all, frames->at[at])))
@@ -148,12 +159,11 @@ bool lockstack_name_monitor(struct symbolizer *s, const struct frames *all, fram
 	if (at == frames->nr)
 		return false;
 	if (at) {
-		put_leaf(frames, at, symbolizer_class(s, "[monitor]"));
+		put_leaf(frames, at, leaf);
 		return true;
 	}
-	frame_id class = symbolizer_class(s, "[monitor]");
-	vec_push(frames, class);
+	vec_push(frames, leaf);
 	memmove(frames->at + 1, frames->at, (frames->nr - 1) * sizeof(frames->at[0]));
-	frames->at[0] = class;
+	frames->at[0] = leaf;
 	return true;
 }

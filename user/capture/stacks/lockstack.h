@@ -12,12 +12,17 @@ enum lockstack {
 
 /*
  * Classifies the stack of a waiting thread, leaf first. For a lock its class, or "[monitor]",
- * becomes the leaf, and the frames of the waiting itself are removed.
+ * becomes the leaf, and the frames of the waiting itself are removed. `class` is that of the object
+ * that the thread waits for, if it is known: the lock's class is then the outermost one around it.
+ * NULL: it is that of the method that waits.
  */
-enum lockstack lockstack_name(struct symbolizer *s, const struct frames *all, frame_list *frames);
+enum lockstack lockstack_name(struct symbolizer *s, const struct frames *all, frame_list *frames,
+			      const char *class);
 
 /*
- * The same for a thread that is known to wait for a monitor. Returns whether the stack has a Java
+ * The same for a thread that is known to wait for a monitor, of an object of that class; NULL: a
+ * "[monitor]". Returns whether the stack has a Java
  * frame.
  */
-bool lockstack_name_monitor(struct symbolizer *s, const struct frames *all, frame_list *frames);
+bool lockstack_name_monitor(struct symbolizer *s, const struct frames *all, frame_list *frames,
+			    const char *class);

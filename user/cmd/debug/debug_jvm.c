@@ -246,6 +246,9 @@ static void print_virtual_thread(const struct virtual_thread *t, void *hotspot)
 	printf("thread %llu \"%s\": %s, stands for %.2f, %u frames%s\n", (unsigned long long)t->id,
 	       t->name, virtual_states[t->state], t->share, t->nr_frames,
 	       t->is_complete ? "" : ", cut");
+	if (t->lock)
+		printf("  waits for %s%s%s%s\n", t->lock, t->owner ? ", which \"" : "",
+		       t->owner ?: "", t->owner ? "\" has" : "");
 	for (u32 i = 0; i < t->nr_frames; i++)
 		print_virtual_frame(hotspot, &t->frames[i]);
 }
@@ -253,15 +256,17 @@ static void print_virtual_thread(const struct virtual_thread *t, void *hotspot)
 static int print_virtual(struct hotspot *h)
 {
 	struct virtual_threads *v = virtual_threads_new();
+	const struct virtual_look count = { .most = 1000 };
+	const struct virtual_look print = { 1000, true, print_virtual_thread, h };
 	struct virtual_counts counts;
 	int err = -EAGAIN;
 
 	while (hotspot_refresh(h) > 0)
 		;
 	for (int i = 0; i < 1000 && err == -EAGAIN; i++)
-		err = virtual_threads_look(v, h, 1000, NULL, NULL, &counts);
+		err = virtual_threads_look(v, h, &count, &counts);
 	u64 start = time_mono_ns();
-	err = err ?: virtual_threads_look(v, h, 1000, print_virtual_thread, h, &counts);
+	err = err ?: virtual_threads_look(v, h, &print, &counts);
 	u64 look_ns = time_mono_ns() - start;
 	for (int s = 0; s < NR_VIRTUAL_STATES; s++)
 		printf("%-22s %.0f\n", virtual_states[s], counts.nr[s]);

@@ -11,112 +11,20 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "jvm/hotspot/hotspot_private.h"
-#include "jvm/memory/java_objects.h"
+#include "jvm/memory/vthread_layout.h"
 
-#define JDK_WITH_VTHREADS 21
-#define SEARCH_NS         (200 * NS_PER_MS) /* for classes that are missing */
-#define SEARCH_LATER_NS   NS_PER_SEC        /* for those that are needed rarely */
-#define SEARCH_LIMIT_NS   (20 * NS_PER_MS)  /* of work in one look */
-#define CONTAINERS_MAX    512               /* looked at at once */
-#define AT_ONCE           64 /* threads: the shorter the reads take, the fewer have changed */
-#define THREAD_BYTES      512
-#define CHUNK_BYTES       96
-#define CHUNKS_MAX        8    /* of one thread */
-#define WORDS_MAX         4096 /* of one chunk; larger ones are cut */
-#define FRAMES_MAX        1024
-#define KEYS_MAX          512          /* threads of a look; among more some are chosen */
-#define KEPT_BYTES        (256u << 10) /* of buffers between looks */
-#define STATES            128
-#define NAMES_MAX         4096
-#define STRING_BYTES      32
-#define ARRAY_BYTES       160
-#define NAMES_NS          (2 * NS_PER_SEC)
+#define AT_ONCE      64 /* threads: the shorter the reads take, the fewer have changed */
+#define THREAD_BYTES 512
+#define CHUNK_BYTES  96
+#define CHUNKS_MAX   8    /* of one thread */
+#define WORDS_MAX    4096 /* of one chunk; larger ones are cut */
+#define FRAMES_MAX   1024
+#define KEYS_MAX     512          /* threads of a look; among more some are chosen */
+#define KEPT_BYTES   (256u << 10) /* of buffers between looks */
+#define NAMES_MAX    4096
+#define NAMES_NS     (2 * NS_PER_SEC)
 
-/* X(slot, name): classes of the JDK. */
-#define CLASSES(X)                                                                         \
-	X(OF_VIRTUAL, "java/lang/VirtualThread")                                           \
-	X(OF_THREAD, "java/lang/Thread")                                                   \
-	X(OF_STRING, "java/lang/String")                                                   \
-	X(OF_CONTINUATION, "jdk/internal/vm/Continuation")                                 \
-	X(OF_CHUNK, "jdk/internal/vm/StackChunk")                                          \
-	X(OF_CONTAINERS, "jdk/internal/vm/ThreadContainers")                               \
-	X(OF_VIEW, "java/util/concurrent/ConcurrentHashMap$CollectionView")                \
-	X(OF_MAP, "java/util/concurrent/ConcurrentHashMap")                                \
-	X(OF_NODE, "java/util/concurrent/ConcurrentHashMap$Node")                          \
-	X(OF_REFERENCE, "java/lang/ref/Reference")                                         \
-	/* The others may never be loaded. */                                              \
-	X(OF_ROOT, "jdk/internal/vm/ThreadContainers$RootContainer$TrackingRootContainer") \
-	X(OF_TREE, "java/util/concurrent/ConcurrentHashMap$TreeBin")                       \
-	X(OF_MOVED, "java/util/concurrent/ConcurrentHashMap$ForwardingNode")               \
-	X(OF_EXECUTOR, "java/util/concurrent/ThreadPerTaskExecutor")                       \
-	X(OF_SHARED, "jdk/internal/vm/SharedThreadContainer")
-
-enum class {
-#define X(slot, name) slot,
-	CLASSES(X)
-#undef X
-	NR_CLASSES,
-	NR_NEEDED = OF_ROOT,
-};
-
-static const char *const class_names[NR_CLASSES] = {
-#define X(slot, name) [slot] = name,
-	CLASSES(X)
-#undef X
-};
-
-/* X(slot, class, field) */
-#define FIELDS(X)                                        \
-	X(VIRTUAL_STATE, OF_VIRTUAL, "state")            \
-	X(VIRTUAL_CONT, OF_VIRTUAL, "cont")              \
-	X(VIRTUAL_CARRIER, OF_VIRTUAL, "carrierThread")  \
-	X(THREAD_NAME, OF_THREAD, "name")                \
-	X(THREAD_ID, OF_THREAD, "tid")                   \
-	X(STRING_VALUE, OF_STRING, "value")              \
-	X(STRING_CODER, OF_STRING, "coder")              \
-	X(CONT_TAIL, OF_CONTINUATION, "tail")            \
-	X(CHUNK_PARENT, OF_CHUNK, "parent")              \
-	X(CHUNK_SIZE, OF_CHUNK, "size")                  \
-	X(CHUNK_SP, OF_CHUNK, "sp")                      \
-	X(REGISTRY, OF_CONTAINERS, "CONTAINER_REGISTRY") \
-	X(TRACKS, OF_CONTAINERS, "TRACK_ALL_THREADS")    \
-	X(VIEW_MAP, OF_VIEW, "map")                      \
-	X(MAP_TABLE, OF_MAP, "table")                    \
-	X(NODE_HASH, OF_NODE, "hash")                    \
-	X(NODE_KEY, OF_NODE, "key")                      \
-	X(NODE_NEXT, OF_NODE, "next")                    \
-	X(REFERENT, OF_REFERENCE, "referent")            \
-	X(ROOT_THREADS, OF_ROOT, "VTHREADS")             \
-	X(TREE_FIRST, OF_TREE, "first")                  \
-	X(MOVED_TABLE, OF_MOVED, "nextTable")            \
-	X(EXECUTOR_THREADS, OF_EXECUTOR, "threads")      \
-	X(SHARED_THREADS, OF_SHARED, "virtualThreads")
-
-enum field {
-#define X(slot, class, name) F_##slot,
-	FIELDS(X)
-#undef X
-	NR_FIELDS,
-};
-
-struct field_name {
-	enum class class;
-	const char *name;
-};
-
-static const struct field_name field_names[NR_FIELDS] = {
-#define X(slot, class, name) [F_##slot] = { class, name },
-	FIELDS(X)
-#undef X
-};
-
-/* The constants of VirtualThread, by name: their numbers differ between JDKs. */
-struct state_name {
-	const char *name;
-	enum virtual_state state;
-};
-
-static const struct state_name state_names[] = {
+static const struct vthread_state state_names[] = {
 	{ "STARTED", VIRTUAL_RUNNABLE },    { "RUNNABLE", VIRTUAL_RUNNABLE },
 	{ "UNPARKED", VIRTUAL_RUNNABLE },   { "YIELDED", VIRTUAL_RUNNABLE },
 	{ "UNBLOCKED", VIRTUAL_UNBLOCKED }, { "RUNNING", VIRTUAL_MOUNTED },
@@ -135,20 +43,9 @@ struct kept_thread {
 };
 
 struct virtual_threads {
-	struct java_objects objects;
-	struct boot_search search;
-	struct boot_class classes[NR_CLASSES];
-	bool has_fields[NR_CLASSES];
-	u32 fields[NR_FIELDS];
-	u32 chunk_end;                      /* StackChunk.bottom (22+) */
-	u32 chunk_arguments;                /* StackChunk.argsize (21); both in words */
-	u32 chunk_stack;                    /* from a StackChunk to its first word, in bytes */
-	u64 root_handle, containers_handle; /* addresses of the references to these mirrors */
-	u8 states[STATES];
-	u32 suspended;            /* bit of a state */
-	bool is_ready, has_asked; /* has_asked: whether all threads are tracked */
-	u64 search_ns;
-	char why[256];
+	struct vthread_layout layout;
+	struct lock_classes locks;
+	u64 unloads; /* at the last look */
 	double threads_per_slot;
 	double owed;       /* threads of looks in which all had changed */
 	struct dict names; /* id -> char *, owned */
@@ -157,16 +54,16 @@ struct virtual_threads {
 	struct chunk_code code;
 	/* Of the look under way: */
 	VEC(struct kept_thread) kept;
+	VEC(struct lock_wait) waits; /* of those threads */
 	VEC(struct user_frame) frames;
 	VEC(u64) words;
+	bool wants_locks;
 };
 
 struct virtual_threads *virtual_threads_new(void)
 {
 	struct virtual_threads *v = xcalloc(1, sizeof(*v));
 
-	for (size_t i = 0; i < NR_CLASSES; i++)
-		v->classes[i].name = class_names[i];
 	v->threads_per_slot = 0.5;
 	return v;
 }
@@ -183,10 +80,12 @@ void virtual_threads_free(struct virtual_threads *v)
 {
 	if (!v)
 		return;
-	boot_search_fini(&v->search);
+	vthread_layout_fini(&v->layout);
 	chunk_code_fini(&v->code);
+	lock_classes_fini(&v->locks);
 	forget_names(v);
 	vec_fini(&v->kept);
+	vec_fini(&v->waits);
 	vec_fini(&v->frames);
 	vec_fini(&v->words);
 	free(v);
@@ -194,278 +93,27 @@ void virtual_threads_free(struct virtual_threads *v)
 
 const char *virtual_threads_why_not(const struct virtual_threads *v)
 {
-	return *v->why ? v->why : NULL;
+	return *v->layout.why ? v->layout.why : NULL;
 }
 
 bool virtual_threads_are_listed(const struct virtual_threads *v)
 {
-	return v->is_ready;
+	return v->layout.is_ready;
 }
 
 size_t virtual_threads_bytes(const struct virtual_threads *v)
 {
-	return sizeof(*v) + dict_bytes(&v->names) + dict_bytes(&v->code.by_pc) + v->names.nr * 64 +
+	return sizeof(*v) + dict_bytes(&v->names) + dict_bytes(&v->code.by_pc) +
+	       dict_bytes(&v->locks.by_klass) + v->names.nr * 64 +
 	       v->code.blobs.cap * sizeof(v->code.blobs.at[0]) +
-	       v->kept.cap * sizeof(v->kept.at[0]) + v->frames.cap * sizeof(v->frames.at[0]) +
-	       v->words.cap * sizeof(v->words.at[0]);
-}
-
-/* The offsets of a class's fields; a missing one stays 0. */
-static int learn_fields(struct virtual_threads *v, const struct vm_memory *j, enum class c,
-			struct java_fields *fields)
-{
-	int err = java_fields_read(j, v->classes[c].klass, fields);
-
-	if (err)
-		return err;
-	for (size_t i = 0; i < NR_FIELDS; i++)
-		if (field_names[i].class == c)
-			java_field_find(fields, field_names[i].name, &v->fields[i]);
-	if (c == OF_CHUNK) {
-		java_field_find(fields, "bottom", &v->chunk_end);
-		java_field_find(fields, "argsize", &v->chunk_arguments);
-	}
-	v->has_fields[c] = true;
-	return 0;
-}
-
-/* The address of the mirror of a class; 0 if it cannot be read. */
-static u64 read_mirror(const struct virtual_threads *v, const struct vm_memory *j, u64 handle)
-{
-	u64 reference = 0;
-
-	return handle && !mem_read_u64(j->mem, handle, &reference)
-		       ? java_root(&v->objects, reference)
-		       : 0;
-}
-
-/* The numbers of the states: constants in the mirror of VirtualThread. */
-static int learn_states(struct virtual_threads *v, const struct vm_memory *j,
-			const struct java_fields *fields)
-{
-	u64 handle;
-	int err = vm_read(j, v->classes[OF_VIRTUAL].klass, KLASS_MIRROR, &handle);
-	u64 mirror = err ? 0 : read_mirror(v, j, handle);
-	u32 at, value;
-
-	if (!mirror)
-		return err ?: -EFAULT;
-	memset(v->states, VIRTUAL_OTHER, sizeof(v->states));
-	for (size_t i = 0; i < ARRAY_SIZE(state_names); i++) {
-		if (java_field_find(fields, state_names[i].name, &at))
-			continue;
-		err = mem_read(j->mem, mirror + at, &value, sizeof(value));
-		if (err)
-			return err;
-		if (value < STATES)
-			v->states[value] = (u8)state_names[i].state;
-	}
-	v->suspended = 0;
-	if (!java_field_find(fields, "SUSPENDED", &at))
-		mem_read(j->mem, mirror + at, &v->suspended, sizeof(v->suspended));
-	return 0;
-}
-
-/* A StackChunk's stack begins behind its fields (InstanceStackChunkKlass::offset_of_stack). */
-static int learn_chunk(struct virtual_threads *v, const struct vm_memory *j)
-{
-	u64 layout;
-	int err = vm_read(j, v->classes[OF_CHUNK].klass, KLASS_LAYOUT, &layout);
-
-	if (err)
-		return err;
-	v->chunk_stack = (u32)layout & ~7u; /* the lowest bit only means that it is not plain */
-	return v->chunk_stack >= 16 && v->chunk_stack <= CHUNK_BYTES ? 0 : -EBADMSG;
-}
-
-static int learn_handles(struct virtual_threads *v, const struct vm_memory *j)
-{
-	if (v->classes[OF_ROOT].klass && !v->root_handle)
-		vm_read(j, v->classes[OF_ROOT].klass, KLASS_MIRROR, &v->root_handle);
-	return v->containers_handle ? 0
-				    : vm_read(j, v->classes[OF_CONTAINERS].klass, KLASS_MIRROR,
-					      &v->containers_handle);
-}
-
-/* The field that this JDK lacks, NULL if it has all of them. */
-static const char *missing_field(const struct virtual_threads *v)
-{
-	for (size_t i = 0; i < NR_FIELDS; i++)
-		if (field_names[i].class < NR_NEEDED && !v->fields[i] && i != F_TRACKS)
-			return field_names[i].name;
-	return v->chunk_end || v->chunk_arguments ? NULL : "bottom";
-}
-
-static int learn(struct virtual_threads *v, const struct vm_memory *j)
-{
-	struct java_fields fields = { 0 };
-	int err = 0;
-
-	for (size_t c = 0; !err && c < NR_CLASSES; c++) {
-		if (!v->classes[c].klass || v->has_fields[c])
-			continue;
-		err = learn_fields(v, j, (enum class)c, &fields);
-		if (!err && c == OF_VIRTUAL)
-			err = learn_states(v, j, &fields);
-		if (!err && c == OF_CHUNK)
-			err = learn_chunk(v, j);
-		if (err)
-			v->has_fields[c] = false;
-	}
-	java_fields_fini(&fields);
-	return err;
-}
-
-static bool has_needed(const struct virtual_threads *v)
-{
-	for (size_t c = 0; c < NR_NEEDED; c++)
-		if (!v->has_fields[c])
-			return false;
-	return true;
-}
-
-static bool has_all(const struct virtual_threads *v)
-{
-	for (size_t c = 0; c < NR_CLASSES; c++)
-		if (!v->has_fields[c])
-			return false;
-	return true;
-}
-
-/* Finds out how the JVM keeps its virtual threads. -EAGAIN: not everything is there yet. */
-static int prepare(struct virtual_threads *v, const struct hotspot *h)
-{
-	const struct vm_memory *j = &h->jvm;
-	u64 now = time_mono_ns();
-
-	if (j->jdk < JDK_WITH_VTHREADS)
-		return -EAGAIN;
-	if (now < v->search_ns || (v->is_ready && has_all(v)))
-		return v->is_ready ? 0 : *v->why ? -ENOENT : -EAGAIN;
-	int err = v->objects.reference_bytes ? 0 : java_objects_find(j, &v->objects);
-	err = err ?: boot_classes_find(j, &v->search, v->classes, NR_CLASSES, SEARCH_LIMIT_NS);
-	v->search_ns = err == -EAGAIN ? 0 : now + (v->is_ready ? SEARCH_LATER_NS : SEARCH_NS);
-	if (err == -ENOENT)
-		snprintf(v->why, sizeof(v->why), "its classes cannot be listed: %s",
-			 jvm_slot_missing(KLASS_NEXT_LINK));
-	err = err ?: learn(v, j);
-	if (!err && !has_needed(v))
-		err = -EAGAIN;
-	err = err ?: learn_handles(v, j);
-	if (!err && missing_field(v)) {
-		snprintf(v->why, sizeof(v->why), "this JDK has no field %s", missing_field(v));
-		err = -ENOENT;
-	}
-	v->is_ready |= !err;
-	return v->is_ready && err != -ESRCH ? 0 : err;
-}
-
-static struct set_fields set_fields(const struct virtual_threads *v)
-{
-	const u32 *f = v->fields;
-
-	return (struct set_fields){ f[F_VIEW_MAP],  f[F_MAP_TABLE],  f[F_NODE_HASH],  f[F_NODE_KEY],
-				    f[F_NODE_NEXT], f[F_TREE_FIRST], f[F_MOVED_TABLE] };
-}
-
-/* A set of threads, and how many sets it stands for. */
-struct thread_set {
-	struct java_table table;
-	double share;
-};
-
-typedef VEC(struct thread_set) set_list;
-
-/* The set of a container of which the first bytes were read. */
-static u64 set_of(const struct virtual_threads *v, const u8 *bytes, size_t len)
-{
-	u64 class = java_part_class(&v->objects, bytes, len);
-	const struct {
-		enum class class;
-		enum field field;
-	} kinds[] = { { OF_EXECUTOR, F_EXECUTOR_THREADS }, { OF_SHARED, F_SHARED_THREADS } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (v->fields[kinds[i].field] &&
-		    class == java_class_value(&v->objects, v->classes[kinds[i].class].klass))
-			return java_part_reference(&v->objects, bytes, len,
-						   v->fields[kinds[i].field]);
-	return 0;
-}
-
-/* Appends the sets of the containers in the registry, whose table is given. */
-static int list_containers(struct virtual_threads *v, const struct vm_memory *j,
-			   struct java_table table, set_list *out, u64 *nr_left_out)
-{
-	const struct set_fields f = set_fields(v);
-	struct set_slot slots[CONTAINERS_MAX];
-	set_key_list keys = { 0 };
-	struct slot_choice c = slots_choose(table.length, CONTAINERS_MAX);
-
-	for (u32 i = 0; i < c.nr; i++)
-		slots[i] = (struct set_slot){ table.at, (u32)slots_chosen(&c, i), table.length, 0 };
-	int err = java_slots_read(j, &v->objects, &f, slots, c.nr, &keys, nr_left_out);
-	auto_free u64 *at = xcalloc(keys.nr + 1, sizeof(*at));
-	auto_free u8 *bytes = xcalloc(keys.nr + 1, CHUNK_BYTES);
-	auto_free struct java_table *tables = xcalloc(keys.nr + 1, sizeof(*tables));
-	for (size_t i = 0; i < keys.nr; i++)
-		at[i] = keys.at[i].object;
-	err = err ?: java_follow(j, &v->objects, at, keys.nr, v->fields[F_REFERENT]);
-	err = err ?: java_read_each(j->mem, at, keys.nr, bytes, CHUNK_BYTES);
-	for (size_t i = 0; i < keys.nr; i++)
-		at[i] = set_of(v, bytes + i * CHUNK_BYTES, CHUNK_BYTES);
-	err = err ?: java_set_tables(j, &v->objects, &f, at, keys.nr, tables);
-	for (size_t i = 0; !err && i < keys.nr; i++)
-		if (tables[i].at)
-			vec_push(out, (struct thread_set){ tables[i], c.stride });
-	vec_fini(&keys);
-	return err;
-}
-
-/* The addresses of the static fields that hold the registry and the set of the root container. */
-static int find_statics(struct virtual_threads *v, const struct vm_memory *j, u64 at[2])
-{
-	const struct java_objects *o = &v->objects;
-	const u64 handles[2] = { v->containers_handle,
-				 v->fields[F_ROOT_THREADS] ? v->root_handle : 0 };
-	u64 mirrors[2];
-	u8 tracks = 1;
-	int err = java_read_each(j->mem, handles, 2, mirrors, sizeof(u64));
-
-	if (err || !mirrors[0])
-		return err ?: -EFAULT;
-	at[0] = java_root(o, mirrors[0]) + v->fields[F_REGISTRY];
-	at[1] = mirrors[1] ? java_root(o, mirrors[1]) + v->fields[F_ROOT_THREADS] : 0;
-	if (v->has_asked || !v->fields[F_TRACKS])
-		return 0;
-	err = mem_read(j->mem, java_root(o, mirrors[0]) + v->fields[F_TRACKS], &tracks, 1);
-	v->has_asked = !err;
-	if (!tracks)
-		snprintf(v->why, sizeof(v->why),
-			 "-Djdk.trackAllThreads=false: threads that no executor has started are "
-			 "not listed");
-	return err;
-}
-
-/* All sets of virtual threads. */
-static int list_sets(struct virtual_threads *v, const struct vm_memory *j, set_list *out,
-		     u64 *nr_left_out)
-{
-	const struct set_fields f = set_fields(v);
-	struct java_table tables[2];
-	u64 at[2];
-	int err = find_statics(v, j, at);
-
-	err = err ?: java_follow(j, &v->objects, at, 2, 0);
-	err = err ?: java_set_tables(j, &v->objects, &f, at, 2, tables);
-	if (!err && tables[1].at)
-		vec_push(out, (struct thread_set){ tables[1], 1 });
-	return err ?: tables[0].at ? list_containers(v, j, tables[0], out, nr_left_out) : 0;
+	       v->kept.cap * sizeof(v->kept.at[0]) + v->waits.cap * sizeof(v->waits.at[0]) +
+	       v->frames.cap * sizeof(v->frames.at[0]) + v->words.cap * sizeof(v->words.at[0]);
 }
 
 /* A thread that is looked at. */
 struct look {
 	u64 object, cont, chunk, id, name;
+	struct lock_wait lock;
 	double share;
 	enum virtual_state state;
 	u32 raw_state, sp;
@@ -478,31 +126,27 @@ struct look {
 	bool is_kept, is_cut, is_complete;
 };
 
-static u32 thread_bytes(const struct virtual_threads *v)
-{
-	u32 most = 0;
-
-	for (size_t i = 0; i < NR_FIELDS; i++)
-		if ((field_names[i].class == OF_VIRTUAL || field_names[i].class == OF_THREAD) &&
-		    v->fields[i] + 8 > most)
-			most = v->fields[i] + 8;
-	return most < THREAD_BYTES ? most : THREAD_BYTES;
-}
-
 /* Whether the object is a virtual thread; fills in what it says. */
 static bool parse_thread(const struct virtual_threads *v, const u8 *bytes, size_t len,
 			 struct look *out)
 {
-	const struct java_objects *o = &v->objects;
-	const u32 *f = v->fields;
+	const struct java_objects *o = &v->layout.objects;
+	const u32 *f = v->layout.fields;
 
-	if (java_part_class(o, bytes, len) != java_class_value(o, v->classes[OF_VIRTUAL].klass))
+	if (java_part_class(o, bytes, len) != vthread_class_value(&v->layout, OF_VIRTUAL))
 		return false;
-	out->raw_state = (u32)java_part(bytes, len, f[F_VIRTUAL_STATE], 4) & ~v->suspended;
-	out->state = out->raw_state < STATES ? v->states[out->raw_state] : VIRTUAL_OTHER;
+	out->raw_state = (u32)java_part(bytes, len, f[F_VIRTUAL_STATE], 4) & ~v->layout.suspended;
+	out->state =
+		out->raw_state < VTHREAD_STATES ? v->layout.states[out->raw_state] : VIRTUAL_OTHER;
 	out->cont = java_part_reference(o, bytes, len, f[F_VIRTUAL_CONT]);
 	out->id = java_part(bytes, len, f[F_THREAD_ID], 8);
 	out->name = java_part_reference(o, bytes, len, f[F_THREAD_NAME]);
+	out->lock.thread = out->object;
+	out->lock.blocker =
+		f[F_THREAD_BLOCKER] ? java_part_reference(o, bytes, len, f[F_THREAD_BLOCKER]) : 0;
+	for (size_t i = 0; i < LOCK_WAITERS; i++)
+		out->lock.waiters[i] =
+			v->layout.waiters[i] ? java_part(bytes, len, v->layout.waiters[i], 8) : 0;
 	if (out->state >= VIRTUAL_RUNNABLE &&
 	    java_part_reference(o, bytes, len, f[F_VIRTUAL_CARRIER]))
 		out->state = VIRTUAL_MOUNTED;
@@ -518,7 +162,7 @@ static bool is_unmounted(const struct look *l)
 static int read_threads(struct virtual_threads *v, const struct vm_memory *j, struct look *looks,
 			size_t nr)
 {
-	u32 len = thread_bytes(v);
+	u32 len = vthread_bytes(&v->layout);
 	u64 at[AT_ONCE];
 	auto_free u8 *bytes = xcalloc(nr, len);
 
@@ -538,17 +182,17 @@ static int read_threads(struct virtual_threads *v, const struct vm_memory *j, st
 static struct mem_request request_words(struct virtual_threads *v, const u8 *head, struct look *l,
 					bool is_first)
 {
-	const struct java_objects *o = &v->objects;
-	const u32 *f = v->fields;
+	const struct java_objects *o = &v->layout.objects;
+	const u32 *f = v->layout.fields;
 	u64 size = java_part(head, CHUNK_BYTES, f[F_CHUNK_SIZE], 4);
 	u64 sp = java_part(head, CHUNK_BYTES, f[F_CHUNK_SP], 4);
-	u64 end = v->chunk_end ? java_part(head, CHUNK_BYTES, v->chunk_end, 4)
-			       : size - java_part(head, CHUNK_BYTES, v->chunk_arguments, 4);
+	u64 end = v->layout.chunk_end
+			  ? java_part(head, CHUNK_BYTES, v->layout.chunk_end, 4)
+			  : size - java_part(head, CHUNK_BYTES, v->layout.chunk_arguments, 4);
 	u64 chunk = l->chunk;
 
 	l->chunk = 0;
-	if (java_part_class(o, head, CHUNK_BYTES) !=
-		    java_class_value(o, v->classes[OF_CHUNK].klass) ||
+	if (java_part_class(o, head, CHUNK_BYTES) != vthread_class_value(&v->layout, OF_CHUNK) ||
 	    end > size || sp > end || (sp < end && sp < CHUNK_METADATA_WORDS))
 		return (struct mem_request){ 0 };
 	l->chunk = java_part_reference(o, head, CHUNK_BYTES, f[F_CHUNK_PARENT]);
@@ -559,7 +203,7 @@ static struct mem_request request_words(struct virtual_threads *v, const u8 *hea
 	u64 words = end - sp + CHUNK_METADATA_WORDS;
 	l->is_cut |= words > WORDS_MAX;
 	words = words > WORDS_MAX ? WORDS_MAX : words;
-	return (struct mem_request){ .addr = chunk + v->chunk_stack +
+	return (struct mem_request){ .addr = chunk + v->layout.chunk_stack +
 					     (sp - CHUNK_METADATA_WORDS) * 8,
 				     .len = (u32)words * 8 };
 }
@@ -637,10 +281,47 @@ static int find_tails(struct virtual_threads *v, const struct vm_memory *j, stru
 
 	for (size_t i = 0; i < nr; i++)
 		at[i] = is_unmounted(&looks[i]) ? looks[i].cont : 0;
-	int err = java_follow(j, &v->objects, at, nr, v->fields[F_CONT_TAIL]);
+	int err = java_follow(j, &v->layout.objects, at, nr, v->layout.fields[F_CONT_TAIL]);
 	for (size_t i = 0; i < nr; i++)
 		looks[i].tail = looks[i].chunk = at[i];
 	return err;
+}
+
+/* Finds the locks that the threads wait for. */
+static int find_locks(struct virtual_threads *v, const struct vm_memory *j, struct look *looks,
+		      size_t nr, u64 *nr_left_out)
+{
+	const struct lock_layout layout = vthread_locks(&v->layout);
+	struct lock_wait waits[AT_ONCE];
+
+	for (size_t i = 0; i < nr; i++) {
+		enum virtual_state state = looks[i].state;
+		bool is_blocked = state == VIRTUAL_BLOCKED || state == VIRTUAL_UNBLOCKED;
+		waits[i] = looks[i].lock;
+		if (!is_blocked && state != VIRTUAL_PARKED)
+			waits[i].thread = 0;
+		else if (is_blocked)
+			waits[i].blocker = 0;
+		else
+			memset(waits[i].waiters, 0, sizeof(waits[i].waiters));
+	}
+	int err =
+		java_locks_read(j, &v->layout.objects, &layout, &v->locks, waits, nr, nr_left_out);
+	for (size_t i = 0; i < nr; i++) {
+		looks[i].lock.klass = waits[i].klass;
+		looks[i].lock.owner = waits[i].owner;
+		looks[i].lock.owner_id = waits[i].owner_id;
+	}
+	return err;
+}
+
+static bool waits_as_before(const struct look *now, const struct look *then)
+{
+	return now->raw_state == then->raw_state && now->state == then->state &&
+	       now->id == then->id && now->cont == then->cont && now->tail == then->tail &&
+	       (!then->lock.klass ||
+		(now->lock.blocker == then->lock.blocker &&
+		 !memcmp(now->lock.waiters, then->lock.waiters, sizeof(now->lock.waiters))));
 }
 
 /* Drops the threads that are not as they were. */
@@ -655,13 +336,12 @@ static int check_again(struct virtual_threads *v, const struct vm_memory *j, str
 	int err = read_threads(v, j, now, nr);
 	err = err ?: find_tails(v, j, now, nr);
 	for (size_t i = 0; i < nr; i++)
-		at[i] = looks[i].is_kept && now[i].tail ? now[i].tail + v->fields[F_CHUNK_SP] : 0;
+		at[i] = looks[i].is_kept && now[i].tail ? now[i].tail + v->layout.fields[F_CHUNK_SP]
+							: 0;
 	err = err ?: java_read_each(j->mem, at, nr, sp, sizeof(u32));
 	for (size_t i = 0; i < nr; i++)
-		looks[i].is_kept &= now[i].raw_state == looks[i].raw_state &&
-				    now[i].state == looks[i].state && now[i].id == looks[i].id &&
-				    now[i].cont == looks[i].cont && now[i].tail == looks[i].tail &&
-				    (!at[i] || sp[i] == looks[i].sp);
+		looks[i].is_kept &=
+			waits_as_before(&now[i], &looks[i]) && (!at[i] || sp[i] == looks[i].sp);
 	return err;
 }
 
@@ -672,7 +352,8 @@ static bool has_stack(const struct look *l)
 }
 
 /* Reads the frames of the threads that are not mounted. */
-static int look_at_some(struct virtual_threads *v, struct hotspot *h, struct look *looks, size_t nr)
+static int look_at_some(struct virtual_threads *v, struct hotspot *h, struct look *looks, size_t nr,
+			u64 *nr_left_out)
 {
 	const struct vm_memory *j = &h->jvm;
 	int err = find_tails(v, j, looks, nr);
@@ -682,6 +363,8 @@ static int look_at_some(struct virtual_threads *v, struct hotspot *h, struct loo
 	v->words.nr = 0;
 	for (u32 i = 0; !err && i < CHUNKS_MAX && (!i || any_has_more(looks, nr)); i++)
 		err = read_chunks(v, j, looks, nr, !i);
+	if (!err && v->wants_locks)
+		err = find_locks(v, j, looks, nr, nr_left_out);
 	err = err ?: check_again(v, j, looks, nr);
 	for (size_t i = 0; !err && i < nr; i++) {
 		struct look *l = &looks[i];
@@ -689,16 +372,22 @@ static int look_at_some(struct virtual_threads *v, struct hotspot *h, struct loo
 		if (!l->is_kept)
 			continue;
 		walk_parts(v, h, l);
-		vec_push(&v->kept, (struct kept_thread){
-					   l->id, l->name, l->state, l->share, l->first_frame,
-					   (u32)v->frames.nr - l->first_frame, l->is_complete });
+		vec_push(&v->kept,
+			 (struct kept_thread){ .id = l->id,
+					       .name_at = l->name,
+					       .state = l->state,
+					       .share = l->share,
+					       .first_frame = l->first_frame,
+					       .nr_frames = (u32)v->frames.nr - l->first_frame,
+					       .is_complete = l->is_complete });
+		vec_push(&v->waits, l->lock);
 	}
 	return err;
 }
 
 /* What the threads of some sets are doing; those that are not mounted are read. */
 static int look_at_keys(struct virtual_threads *v, struct hotspot *h, const set_key_list *keys,
-			const set_list *sets, double share, bool wants_stacks,
+			const thread_set_list *sets, double share, bool wants_stacks,
 			struct virtual_counts *counts)
 {
 	struct look looks[AT_ONCE];
@@ -718,7 +407,7 @@ static int look_at_keys(struct virtual_threads *v, struct hotspot *h, const set_
 			counts->nr_read += looks[k].state != VIRTUAL_OTHER;
 		}
 		if (!err && wants_stacks)
-			err = look_at_some(v, h, looks, nr);
+			err = look_at_some(v, h, looks, nr, &counts->nr_left_out);
 		for (size_t k = 0; k < nr && wants_stacks; k++)
 			counts->nr_changed += is_unmounted(&looks[k]) && !looks[k].is_kept;
 	}
@@ -726,10 +415,11 @@ static int look_at_keys(struct virtual_threads *v, struct hotspot *h, const set_
 }
 
 /* Chooses slots of all tables and reads their elements. *share: what each slot stands for. */
-static int read_slots(struct virtual_threads *v, const struct vm_memory *j, const set_list *sets,
-		      u32 most, set_key_list *keys, double *share, u64 *nr_left_out)
+static int read_slots(struct virtual_threads *v, const struct vm_memory *j,
+		      const thread_set_list *sets, u32 most, set_key_list *keys, double *share,
+		      u64 *nr_left_out)
 {
-	const struct set_fields f = set_fields(v);
+	const struct set_fields fields = vthread_sets(&v->layout);
 	u64 total = 0;
 
 	vec_each(set, sets)
@@ -747,7 +437,7 @@ static int read_slots(struct virtual_threads *v, const struct vm_memory *j, cons
 		slots[i] = (struct set_slot){ t->at, (u32)(at - before), t->length, set };
 	}
 	*share = c.stride;
-	int err = java_slots_read(j, &v->objects, &f, slots, c.nr, keys, nr_left_out);
+	int err = java_slots_read(j, &v->layout.objects, &fields, slots, c.nr, keys, nr_left_out);
 	if (!err && c.nr >= 16)
 		v->threads_per_slot = 0.8 * v->threads_per_slot + 0.2 * (double)keys->nr / c.nr;
 	return err;
@@ -762,29 +452,17 @@ static void free_large_buffers(struct virtual_threads *v)
 		vec_fini(&v->frames);
 }
 
-/* The text of an array of bytes of which the first ones were read. */
-static char *text_of(const struct java_objects *o, const u8 *array, bool is_wide)
-{
-	u64 len = java_part(array, ARRAY_BYTES, o->array_length, 4);
-	u64 most = ARRAY_BYTES - o->array_data;
-
-	return java_text_decode(array + o->array_data, len < most ? len : most, is_wide,
-				VIRTUAL_NAME_MAX - 1);
-}
-
 /*
  * Learns the names of the threads of this look. They change rarely, and are read again from time to
  * time. Most have none: their String is the same one.
  */
 static int learn_names(struct virtual_threads *v, const struct vm_memory *j)
 {
-	const struct java_objects *o = &v->objects;
-	u64 string_class = java_class_value(o, v->classes[OF_STRING].klass);
+	const struct string_fields fields = vthread_strings(&v->layout);
 	u64 now = time_mono_ns();
 	size_t nr = v->kept.nr;
 	auto_free u64 *at = xcalloc(nr + 1, sizeof(*at));
-	auto_free u8 *strings = xcalloc(nr + 1, STRING_BYTES);
-	auto_free u8 *arrays = xcalloc(nr + 1, ARRAY_BYTES);
+	auto_free char **texts = xcalloc(nr + 1, sizeof(*texts));
 
 	if (now > v->names_ns + NAMES_NS || v->names.nr + nr > NAMES_MAX) {
 		forget_names(v);
@@ -796,24 +474,13 @@ static int learn_names(struct virtual_threads *v, const struct vm_memory *j)
 		bool is_known = t->name_at == v->no_name || dict_find(&v->names, t->id);
 		at[i] = is_known ? 0 : t->name_at;
 	}
-	int err = java_read_each(j->mem, at, nr, strings, STRING_BYTES);
+	int err = java_strings_read(j, &v->layout.objects, &fields, at, nr, VIRTUAL_NAME_MAX - 1,
+				    texts);
 	for (size_t i = 0; i < nr; i++) {
-		const u8 *string = strings + i * STRING_BYTES;
-		if (at[i] && java_part_class(o, string, STRING_BYTES) == string_class)
-			at[i] = java_part_reference(o, string, STRING_BYTES,
-						    v->fields[F_STRING_VALUE]);
-		else
-			at[i] = 0;
-	}
-	err = err ?: java_read_each(j->mem, at, nr, arrays, ARRAY_BYTES);
-	for (size_t i = 0; !err && i < nr; i++) {
 		const struct kept_thread *t = &v->kept.at[i];
-		const u8 *string = strings + i * STRING_BYTES;
-		if (!at[i])
+		char *text = texts[i];
+		if (!text)
 			continue;
-		char *text =
-			text_of(o, arrays + i * ARRAY_BYTES,
-				java_part(string, STRING_BYTES, v->fields[F_STRING_CODER], 1) == 1);
 		u64 *slot = *text ? dict_add(&v->names, t->id) : NULL;
 		if (!*text)
 			v->no_name = t->name_at;
@@ -825,9 +492,47 @@ static int learn_names(struct virtual_threads *v, const struct vm_memory *j)
 	return err;
 }
 
+/* The owners of the locks that the threads of this look wait for, as NULL or owned texts. */
+static int read_owners(struct virtual_threads *v, const struct hotspot *h, char **out)
+{
+	const struct owner_layout layout = { v->layout.fields[F_THREAD_NAME],
+					     v->layout.fields[F_THREAD_ID], VIRTUAL_NAME_MAX - 1,
+					     vthread_strings(&v->layout), &v->names };
+	struct java_threads list = { 0 };
+	bool has_monitors = false;
+
+	vec_each(w, &v->waits)
+		has_monitors |= w->owner_id != 0;
+	int err = has_monitors ? hotspot_list_threads(&h->jvm, &list) : 0;
+	auto_free u64 *java_threads = list.at;
+	err = err == -ENOENT ? 0 : err;
+	return err
+		       ?: java_owners_read(&h->jvm, &v->layout.objects, &layout, java_threads,
+					   list.nr, v->waits.at, v->waits.nr, out);
+}
+
+static struct virtual_thread thread_of(const struct virtual_threads *v, struct hotspot *h, size_t i)
+{
+	const struct kept_thread *t = &v->kept.at[i];
+	struct virtual_thread out = { .id = t->id,
+				      .state = t->state,
+				      .share = t->share,
+				      .frames = v->frames.at + t->first_frame,
+				      .nr_frames = t->nr_frames,
+				      .is_complete = t->is_complete };
+	const u64 *name = dict_find(&v->names, t->id);
+	u64 klass = v->waits.at[i].klass;
+
+	copy_text(out.name, sizeof(out.name), name ? (const char *)(uintptr_t)*name : "");
+	if (klass && hotspot_name_class(h, klass, v->unloads, &out.lock))
+		out.lock = NULL;
+	return out;
+}
+
 /* Threads that changed while they were read were waiting, too: the others stand for them. */
-static void visit_kept(struct virtual_threads *v, virtual_thread_fn visit, void *ctx,
-		       const struct virtual_counts *counts)
+static void visit_kept(struct virtual_threads *v, struct hotspot *h,
+		       const struct virtual_look *look, const struct virtual_counts *counts,
+		       char *const *owners)
 {
 	double seen = v->owed, kept = 0;
 
@@ -836,40 +541,51 @@ static void visit_kept(struct virtual_threads *v, virtual_thread_fn visit, void 
 	vec_each(t, &v->kept)
 		kept += t->share;
 	v->owed = kept > 0 ? 0 : seen;
-	vec_each(t, &v->kept) {
-		struct virtual_thread out = { .id = t->id,
-					      .state = t->state,
-					      .share = t->share * seen / kept,
-					      .frames = v->frames.at + t->first_frame,
-					      .nr_frames = t->nr_frames,
-					      .is_complete = t->is_complete };
-		const u64 *name = dict_find(&v->names, t->id);
-		copy_text(out.name, sizeof(out.name), name ? (const char *)(uintptr_t)*name : "");
-		visit(&out, ctx);
+	for (size_t i = 0; i < v->kept.nr; i++) {
+		struct virtual_thread out = thread_of(v, h, i);
+		out.share *= seen / kept;
+		out.owner = owners[i];
+		look->visit(&out, look->ctx);
 	}
 }
 
-int virtual_threads_look(struct virtual_threads *v, struct hotspot *h, u32 most,
-			 virtual_thread_fn visit, void *ctx, struct virtual_counts *counts)
+static int visit_threads(struct virtual_threads *v, struct hotspot *h,
+			 const struct virtual_look *look, const struct virtual_counts *counts)
 {
-	int err = prepare(v, h);
-	set_list sets = { 0 };
+	auto_free char **owners = xcalloc(v->kept.nr + 1, sizeof(*owners));
+	int err = learn_names(v, &h->jvm);
+
+	err = err ?: read_owners(v, h, owners);
+	if (!err)
+		visit_kept(v, h, look, counts, owners);
+	for (size_t i = 0; i < v->kept.nr; i++)
+		free(owners[i]);
+	return err;
+}
+
+int virtual_threads_look(struct virtual_threads *v, struct hotspot *h,
+			 const struct virtual_look *look, struct virtual_counts *counts)
+{
+	int err = vthread_layout_update(&v->layout, &h->jvm, state_names, ARRAY_SIZE(state_names));
+	thread_set_list sets = { 0 };
 	set_key_list keys = { 0 };
 	double share = 1;
+	u64 unloads = hotspot_unloads(h);
 
 	*counts = (struct virtual_counts){ 0 };
 	if (err)
 		return err;
-	v->kept.nr = v->frames.nr = 0;
+	v->kept.nr = v->waits.nr = v->frames.nr = 0;
+	v->wants_locks = look->locks;
 	chunk_code_check(&v->code, h);
-	err = list_sets(v, &h->jvm, &sets, &counts->nr_left_out);
-	err = err ?: read_slots(v, &h->jvm, &sets, most, &keys, &share, &counts->nr_left_out);
+	lock_classes_begin(&v->locks, unloads == v->unloads);
+	v->unloads = unloads;
+	err = thread_sets_list(&h->jvm, &v->layout, &sets, &counts->nr_left_out);
+	err = err ?: read_slots(v, &h->jvm, &sets, look->most, &keys, &share, &counts->nr_left_out);
 	share *= set_keys_thin(&keys, KEYS_MAX);
-	err = err ?: look_at_keys(v, h, &keys, &sets, share, visit != NULL, counts);
-	if (!err && visit)
-		err = learn_names(v, &h->jvm);
-	if (!err && visit)
-		visit_kept(v, visit, ctx, counts);
+	err = err ?: look_at_keys(v, h, &keys, &sets, share, look->visit != NULL, counts);
+	if (!err && look->visit)
+		err = visit_threads(v, h, look, counts);
 	free_large_buffers(v);
 	vec_fini(&sets);
 	vec_fini(&keys);

@@ -50,6 +50,13 @@ struct virtual_thread {
 	const struct user_frame *frames; /* leaf first; none if it has never run */
 	u32 nr_frames;
 	bool is_complete; /* the frames reach the thread's first one */
+	/*
+	 * The class of the lock or monitor that it waits for:
+	 * "java.util.concurrent.Semaphore$Sync"; NULL if it waits for none, if that is unknown, or
+	 * unless virtual_look.locks. The name of the thread that has it, clean UTF-8,
+	 * "VirtualThread-N" without a name; NULL if nobody or unknown.
+	 */
+	const char *lock, *owner;
 };
 
 typedef void (*virtual_thread_fn)(const struct virtual_thread *t, void *ctx);
@@ -62,14 +69,20 @@ struct virtual_counts {
 	u64 nr_left_out; /* objects that were not followed: their number or size has a limit */
 };
 
+struct virtual_look {
+	u32 most;                /* look at about so many threads, or at all if there are fewer */
+	bool locks;              /* also find the locks that they wait for */
+	virtual_thread_fn visit; /* called for those that are not mounted; NULL: only count */
+	void *ctx;
+};
+
 /*
- * Looks at about `most` threads, or at all if there are fewer, and visits those that are not
- * mounted; `visit` NULL: only counts. Replaces *counts. Returns 0; -ENOENT if they cannot be
- * listed, see virtual_threads_why_not; -EAGAIN if this JVM has had none so far, or its classes are
- * still being looked for; -EFAULT; -ESRCH.
+ * Looks at threads. Replaces *counts. Returns 0; -ENOENT if they cannot be listed, see
+ * virtual_threads_why_not; -EAGAIN if this JVM has had none so far, or its classes are still being
+ * looked for; -EFAULT; -ESRCH.
  */
-int virtual_threads_look(struct virtual_threads *v, struct hotspot *h, u32 most,
-			 virtual_thread_fn visit, void *ctx, struct virtual_counts *counts);
+int virtual_threads_look(struct virtual_threads *v, struct hotspot *h,
+			 const struct virtual_look *look, struct virtual_counts *counts);
 
 /* The threads by what people ask first; all 0 if there are none. */
 struct virtual_totals {

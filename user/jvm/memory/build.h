@@ -97,6 +97,10 @@
 	X(THREADS_ARRAY, "ThreadsList", "_threads")                                              \
 	X(THREAD_OSTHREAD, "JavaThread", "_osthread")                                            \
 	X(THREAD_OBJECT, "JavaThread", "_threadObj")                                             \
+	X(THREAD_RUNS, "JavaThread", "_vthread")                                                 \
+	X(THREAD_OWNER_ID, "JavaThread", "_monitor_owner_id")                                    \
+	X(MONITOR_OBJECT, "ObjectMonitor", "_object")                                            \
+	X(MONITOR_OWNER, "ObjectMonitor", "_owner")                                              \
 	X(OSTHREAD_ID, "OSThread", "_thread_id")                                                 \
 	X(OSTHREAD_POINTER, "OSThread", "_pthread_id")                                           \
 	X(THREAD_STACK_BASE, "JavaThread", "_stack_base")                                        \

@@ -20,6 +20,8 @@
 #define HAS_CONTENDED     0x10
 #define VALUE_CLASS_FLAGS 3
 #define COMPACT_CLASS_BIT 42 /* of the mark word (JDK 24+) */
+#define STRING_BYTES      32
+#define ARRAY_BYTES       160
 #define ZGC_REMAPPED_BIT  12 /* the lowest of four bits, one of which is set (x86-64) */
 
 struct field_info {
@@ -306,4 +308,71 @@ char *java_text_decode(const u8 *bytes, size_t len, bool is_wide, size_t max)
 	utf8_clean(&clean, utf8.at, max);
 	str_fini(&utf8);
 	return str_take(&clean);
+}
+
+int java_read_each(struct mem *m, const u64 *addrs, size_t nr, void *out, u32 bytes)
+{
+	auto_free struct mem_request *requests = xcalloc(nr + 1, sizeof(*requests));
+	size_t wanted = 0;
+
+	memset(out, 0, nr * (size_t)bytes);
+	for (size_t i = 0; i < nr; i++)
+		if (addrs[i])
+			requests[wanted++] =
+				(struct mem_request){ addrs[i], (char *)out + i * (size_t)bytes,
+						      bytes, false };
+	int got = wanted ? mem_read_batch(m, requests, wanted) : 0;
+	if (got < 0)
+		return got;
+	for (size_t i = 0; i < wanted; i++)
+		if (!requests[i].ok)
+			memset(requests[i].buf, 0, bytes);
+	return 0;
+}
+
+int java_follow(const struct vm_memory *j, const struct java_objects *o, u64 *addrs, size_t nr,
+		u32 off)
+{
+	for (size_t i = 0; i < nr; i++)
+		addrs[i] += addrs[i] ? off : 0;
+	auto_free u8 *raw = xcalloc(nr + 1, o->reference_bytes);
+	int err = java_read_each(j->mem, addrs, nr, raw, o->reference_bytes);
+	for (size_t i = 0; i < nr; i++)
+		addrs[i] =
+			java_address(o, java_part(raw, nr * o->reference_bytes,
+						  (u32)i * o->reference_bytes, o->reference_bytes));
+	return err;
+}
+
+/* The text of an array of bytes of which the first ones were read. */
+static char *text_of(const struct java_objects *o, const u8 *array, bool is_wide, size_t max)
+{
+	u64 len = java_part(array, ARRAY_BYTES, o->array_length, 4);
+	u64 most = ARRAY_BYTES - o->array_data;
+
+	return java_text_decode(array + o->array_data, len < most ? len : most, is_wide, max);
+}
+
+int java_strings_read(const struct vm_memory *j, const struct java_objects *o,
+		      const struct string_fields *f, const u64 *strings, size_t nr, size_t max,
+		      char **out)
+{
+	u64 class = java_class_value(o, f->klass);
+	auto_free u64 *at = xcalloc(nr + 1, sizeof(*at));
+	auto_free u8 *heads = xcalloc(nr + 1, STRING_BYTES);
+	auto_free u8 *arrays = xcalloc(nr + 1, ARRAY_BYTES);
+	int err = java_read_each(j->mem, strings, nr, heads, STRING_BYTES);
+
+	for (size_t i = 0; i < nr; i++) {
+		const u8 *head = heads + i * STRING_BYTES;
+		bool is_string = strings[i] && java_part_class(o, head, STRING_BYTES) == class;
+		at[i] = is_string ? java_part_reference(o, head, STRING_BYTES, f->value) : 0;
+	}
+	err = err ?: java_read_each(j->mem, at, nr, arrays, ARRAY_BYTES);
+	for (size_t i = 0; i < nr; i++) {
+		const u8 *head = heads + i * STRING_BYTES;
+		bool is_wide = java_part(head, STRING_BYTES, f->coder, 1) == 1;
+		out[i] = !err && at[i] ? text_of(o, arrays + i * ARRAY_BYTES, is_wide, max) : NULL;
+	}
+	return err;
 }

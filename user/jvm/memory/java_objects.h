@@ -46,6 +46,16 @@ u64 java_part(const void *object, size_t len, u32 off, u32 width);
 u64 java_part_reference(const struct java_objects *o, const void *object, size_t len, u32 off);
 u64 java_part_class(const struct java_objects *o, const void *object, size_t len);
 
+/*
+ * Reads the same number of bytes at each address; what cannot be read is zeroed. Returns 0 or
+ * -ESRCH.
+ */
+int java_read_each(struct mem *m, const u64 *addrs, size_t nr, void *out, u32 bytes);
+
+/* Replaces each address (0: none) by that of the object in its field at `off`; 0 or -ESRCH. */
+int java_follow(const struct vm_memory *j, const struct java_objects *o, u64 *addrs, size_t nr,
+		u32 off);
+
 #define JAVA_FIELD_NAME_MAX 32
 
 struct java_field {
@@ -72,6 +82,20 @@ int java_field_find(const struct java_fields *f, const char *name, u32 *offset);
  * to free.
  */
 char *java_text_decode(const u8 *bytes, size_t len, bool is_wide, size_t max);
+
+/* java.lang.String: its Klass, and the offsets of its fields. */
+struct string_fields {
+	u64 klass;
+	u32 value, coder;
+};
+
+/*
+ * Reads the beginnings of Strings as java_text_decode gives them, for the caller to free; out[i] is
+ * NULL if strings[i] is 0 or no String. Returns 0 or -ESRCH; every out[i] is then NULL.
+ */
+int java_strings_read(const struct vm_memory *j, const struct java_objects *o,
+		      const struct string_fields *f, const u64 *strings, size_t nr, size_t max,
+		      char **out);
 
 /*
  * Classes of the JDK by name. The boot loader's ClassLoaderData heads a list of its classes
@@ -141,16 +165,6 @@ struct set_key {
 };
 
 typedef VEC(struct set_key) set_key_list;
-
-/*
- * Reads the same number of bytes at each address; what cannot be read is zeroed. Returns 0 or
- * -ESRCH.
- */
-int java_read_each(struct mem *m, const u64 *addrs, size_t nr, void *out, u32 bytes);
-
-/* Replaces each address (0: none) by that of the object in its field at `off`; 0 or -ESRCH. */
-int java_follow(const struct vm_memory *j, const struct java_objects *o, u64 *addrs, size_t nr,
-		u32 off);
 
 /* Finds the tables of the sets at these addresses (0: none). Returns 0 or -ESRCH. */
 int java_set_tables(const struct vm_memory *j, const struct java_objects *o,

@@ -14,40 +14,6 @@
 #define STEPS_MAX  64 /* nodes of a bin; longer ones are trees, unless their hashes are equal */
 #define NODES_EACH 8  /* nodes of all bins, for each slot; a full table has one or two */
 
-int java_read_each(struct mem *m, const u64 *addrs, size_t nr, void *out, u32 bytes)
-{
-	auto_free struct mem_request *requests = xcalloc(nr + 1, sizeof(*requests));
-	size_t wanted = 0;
-
-	memset(out, 0, nr * (size_t)bytes);
-	for (size_t i = 0; i < nr; i++)
-		if (addrs[i])
-			requests[wanted++] =
-				(struct mem_request){ addrs[i], (char *)out + i * (size_t)bytes,
-						      bytes, false };
-	int got = wanted ? mem_read_batch(m, requests, wanted) : 0;
-	if (got < 0)
-		return got;
-	for (size_t i = 0; i < wanted; i++)
-		if (!requests[i].ok)
-			memset(requests[i].buf, 0, bytes);
-	return 0;
-}
-
-int java_follow(const struct vm_memory *j, const struct java_objects *o, u64 *addrs, size_t nr,
-		u32 off)
-{
-	for (size_t i = 0; i < nr; i++)
-		addrs[i] += addrs[i] ? off : 0;
-	auto_free u8 *raw = xcalloc(nr + 1, o->reference_bytes);
-	int err = java_read_each(j->mem, addrs, nr, raw, o->reference_bytes);
-	for (size_t i = 0; i < nr; i++)
-		addrs[i] =
-			java_address(o, java_part(raw, nr * o->reference_bytes,
-						  (u32)i * o->reference_bytes, o->reference_bytes));
-	return err;
-}
-
 int java_set_tables(const struct vm_memory *j, const struct java_objects *o,
 		    const struct set_fields *f, const u64 *sets, size_t nr, struct java_table *out)
 {

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sets in which a JVM keeps its virtual threads. Part of jvm/memory/vthread_layout.h. */
+#include "jvm/memory/vthread_layout.h"
+
+#include "base/alloc.h"
+#include "base/auto.h"
+
+#define CONTAINERS_MAX  512 /* looked at at once */
+#define CONTAINER_BYTES 96
+
+/* The set of a container of which the first bytes were read. */
+static u64 set_of(const struct vthread_layout *l, const u8 *bytes)
+{
+	const struct java_objects *o = &l->objects;
+	u64 class = java_part_class(o, bytes, CONTAINER_BYTES);
+	const struct {
+		enum vthread_class class;
+		enum vthread_field field;
+	} kinds[] = { { OF_EXECUTOR, F_EXECUTOR_THREADS }, { OF_SHARED, F_SHARED_THREADS } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (l->fields[kinds[i].field] && class == vthread_class_value(l, kinds[i].class))
+			return java_part_reference(o, bytes, CONTAINER_BYTES,
+						   l->fields[kinds[i].field]);
+	return 0;
+}
+
+/* Appends the sets of the containers in the registry, whose table is given. */
+static int list_registered(const struct vm_memory *j, const struct vthread_layout *l,
+			   struct java_table table, thread_set_list *out, u64 *nr_left_out)
+{
+	const struct java_objects *o = &l->objects;
+	const struct set_fields f = vthread_sets(l);
+	struct set_slot slots[CONTAINERS_MAX];
+	set_key_list keys = { 0 };
+	struct slot_choice c = slots_choose(table.length, CONTAINERS_MAX);
+
+	for (u32 i = 0; i < c.nr; i++)
+		slots[i] = (struct set_slot){ table.at, (u32)slots_chosen(&c, i), table.length, 0 };
+	int err = java_slots_read(j, o, &f, slots, c.nr, &keys, nr_left_out);
+	auto_free u64 *at = xcalloc(keys.nr + 1, sizeof(*at));
+	auto_free u8 *bytes = xcalloc(keys.nr + 1, CONTAINER_BYTES);
+	auto_free struct java_table *tables = xcalloc(keys.nr + 1, sizeof(*tables));
+	for (size_t i = 0; i < keys.nr; i++)
+		at[i] = keys.at[i].object;
+	err = err ?: java_follow(j, o, at, keys.nr, l->fields[F_REFERENT]);
+	err = err ?: java_read_each(j->mem, at, keys.nr, bytes, CONTAINER_BYTES);
+	for (size_t i = 0; i < keys.nr; i++)
+		at[i] = set_of(l, bytes + i * CONTAINER_BYTES);
+	err = err ?: java_set_tables(j, o, &f, at, keys.nr, tables);
+	for (size_t i = 0; !err && i < keys.nr; i++)
+		if (tables[i].at)
+			vec_push(out, (struct thread_set){ tables[i], c.stride });
+	vec_fini(&keys);
+	return err;
+}
+
+int thread_sets_list(const struct vm_memory *j, const struct vthread_layout *l,
+		     thread_set_list *out, u64 *nr_left_out)
+{
+	const struct java_objects *o = &l->objects;
+	const struct set_fields f = vthread_sets(l);
+	const u64 handles[2] = { l->containers_handle,
+				 l->fields[F_ROOT_THREADS] ? l->root_handle : 0 };
+	struct java_table tables[2];
+	u64 mirrors[2], at[2];
+	int err = java_read_each(j->mem, handles, 2, mirrors, sizeof(u64));
+
+	if (err || !mirrors[0])
+		return err ?: -EFAULT;
+	at[0] = java_root(o, mirrors[0]) + l->fields[F_REGISTRY];
+	at[1] = mirrors[1] ? java_root(o, mirrors[1]) + l->fields[F_ROOT_THREADS] : 0;
+	err = java_follow(j, o, at, 2, 0);
+	err = err ?: java_set_tables(j, o, &f, at, 2, tables);
+	if (!err && tables[1].at)
+		vec_push(out, (struct thread_set){ tables[1], 1 });
+	return err ?: tables[0].at ? list_registered(j, l, tables[0], out, nr_left_out) : 0;
+}
