@@ -8,6 +8,7 @@
 #include "../programs/publish.h"
 #include "base/alloc.h"
 #include "capture/samples/requests.h"
+#include "capture/samples/traces.h"
 #include "jvm/process/process_context.h"
 
 struct forged {
@@ -257,6 +258,61 @@ static void keys_of_our_labels_get_another_name(void **state)
 	done(&p);
 }
 
+static u64 with_trace(const struct profile *p)
+{
+	u64 sum = 0;
+
+	vec_each(w, &p->weights)
+		sum += *p->labels.at[w->labels].trace ? w->value : 0;
+	return sum;
+}
+
+static void the_oldest_traces_are_dropped_and_counted(void **state)
+{
+	struct profile *p = profile_new();
+	struct traces t = { 0 };
+	u32 type = profile_find_type(p, "cpu", "samples");
+	struct weight w = { profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "f", "")),
+			    profile_intern_labels(p, &(struct labels){ .comm = "c" }), type, 1 };
+	struct request request = { .has_trace = true };
+
+	for (u32 i = 1; i <= TRACES_MAX + 1000; i++) {
+		memcpy(request.trace, &i, sizeof(i));
+		traces_add(&t, p, &w, &request, true);
+	}
+	assert_int_equal(t.nr_dropped, 1000);
+	assert_int_equal(profile_total(p, type), 1000);
+	traces_release(&t, p);
+	assert_int_equal(profile_total(p, type), TRACES_MAX + 1000);
+	assert_int_equal(with_trace(p), TRACES_MAX);
+	bool has_oldest = false, has_first_kept = false;
+	vec_each(l, &p->labels) {
+		has_oldest |= !strncmp(l->trace, "e8030000", 8); /* 1000, its first byte first */
+		has_first_kept |= !strncmp(l->trace, "e9030000", 8);
+	}
+	assert_false(has_oldest);
+	assert_true(has_first_kept);
+	traces_fini(&t);
+	profile_free(p);
+}
+
+static void a_trace_is_kept_only_if_there_is_one(void **state)
+{
+	struct requests *r = requests_new();
+	struct process p = named(7);
+	struct request out;
+	struct forged f;
+
+	begin(&f);
+	requests_of(r, &p, &f.head, &out);
+	assert_false(out.has_trace);
+	context_of(&f)->trace[15] = 1;
+	requests_of(r, &p, &f.head, &out);
+	assert_true(out.has_trace);
+	requests_free(r);
+	done(&p);
+}
+
 static void a_payload_names_keys(void **state)
 {
 	static const char *const keys[] = { "http.route", "", "user" };
@@ -293,6 +349,8 @@ int main(void)
 		cmocka_unit_test(forged_attributes_are_ignored_and_counted),
 		cmocka_unit_test(random_bytes_are_read_within_their_bounds),
 		cmocka_unit_test(keys_of_our_labels_get_another_name),
+		cmocka_unit_test(the_oldest_traces_are_dropped_and_counted),
+		cmocka_unit_test(a_trace_is_kept_only_if_there_is_one),
 		cmocka_unit_test(a_payload_names_keys),
 	};
 

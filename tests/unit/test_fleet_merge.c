@@ -451,6 +451,32 @@ static void a_node_delivers_under_its_own_name_only(void **state)
 	end(&m);
 }
 
+/* Label sets that differ in trace and span only become one. */
+static void traces_of_nodes_are_dropped(void **state)
+{
+	auto_profile struct profile *p = profile_new();
+	auto_str struct str bytes = { 0 };
+	u32 type = profile_find_type(p, "samples", "samples");
+	node_id node = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "main", ""));
+	struct merged m;
+
+	for (u32 i = 0; i < 10; i++) {
+		char trace[40];
+		snprintf(trace, sizeof(trace), "%032x", i + 1);
+		const struct labels l = { .comm = "c", .trace = trace, .span = "0000000000000001" };
+		profile_add(p, node, profile_intern_labels(p, &l), type, 3);
+	}
+	assert_int_equal(sflm_write(p, &bytes), 0);
+	begin(&m);
+	add(&m, "n1", bytes.at, bytes.len);
+	run(&m);
+	assert_int_equal(profile_total(m.p, 0), 30);
+	assert_int_equal(m.p->weights.nr, 1);
+	assert_string_equal(m.p->labels.at[m.p->weights.at[0].labels].trace, "");
+	assert_string_equal(m.p->labels.at[m.p->weights.at[0].labels].span, "");
+	end(&m);
+}
+
 /* Merges everything that was added, and reads the profile. */
 static struct profile *combined(struct combine *c)
 {
@@ -658,6 +684,7 @@ int main(void)
 		cmocka_unit_test(partials_that_exceed_the_limit_together_leave_out_one),
 		cmocka_unit_test(an_outcome_that_cannot_be_read_is_left_out),
 		cmocka_unit_test(a_node_delivers_under_its_own_name_only),
+		cmocka_unit_test(traces_of_nodes_are_dropped),
 		cmocka_unit_test(each_node_has_its_services_and_methods),
 		cmocka_unit_test(a_malformed_table_of_nodes_is_refused),
 		cmocka_unit_test(nothing_is_lost_or_counted_twice_over_many_merges),

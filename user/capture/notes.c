@@ -260,6 +260,11 @@ static void note_requests(struct cut *c)
 						 f->pid, why);
 		profile_note(profile, key, text, f->nr);
 	}
+	if (c->traces.nr_dropped)
+		profile_note(profile, "traces_dropped",
+			     "samples without trace and span: only the newest 131,072 values keep "
+			     "theirs",
+			     c->traces.nr_dropped);
 	if (c->nr_other_faulty)
 		profile_note(profile, "request_faults",
 			     "samples of other processes whose context of a request is ignored in "

@@ -75,6 +75,7 @@ void cut_free(struct cut *c)
 	if (!c)
 		return;
 	vec_fini(&c->faulty);
+	traces_fini(&c->traces);
 	profile_free(c->profile);
 	quality_free(c->quality);
 	dict_fini(&c->stacks);

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "capture/samples/quality.h"
 #include "capture/samples/requests.h"
+#include "capture/samples/traces.h"
 #include "profile/profile.h"
 #include "stat.h"
 
@@ -105,6 +106,7 @@ struct cut {
 	struct newest_threads threads; /* empty unless the profile has a level for threads */
 	struct program_labels programs;
 	level_nodes levels;
+	struct traces traces;
 	VEC(struct faulty_requests) faulty; /* at most CUT_FAULTY_MAX */
 	u64 nr_other_faulty;                /* samples of other processes with faults */
 };

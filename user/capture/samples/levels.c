@@ -302,7 +302,8 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 		.environment = is_past ? past.environment : context->environment,
 		.version = is_past ? past.version : context->version,
 		.jvm = is_past ? past.jvm : names->jvm,
-		.tags = traits.request->tags[l->requests],
+		.tags = traits.request->tags[l->requests < REQUEST_TRACES ? l->requests
+									  : REQUEST_ATTRIBUTES],
 	};
 
 	p->has_samples |= !is_past;
@@ -490,6 +491,7 @@ void levels_settle_program(struct levels *l, struct process *p)
 	if (to) {
 		*newest = to[*newest - 1] + 1ul; /* for samples that still wait */
 		profile_change_weights(l->profile, settle_weight, &s);
+		traces_change(l->traces, settle_weight, &s);
 	}
 	vec_fini(&s.frames);
 	dict_fini(&s.names);

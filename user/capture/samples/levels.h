@@ -42,6 +42,7 @@ struct levels {
 	struct profile *profile;
 	struct newest_threads *threads; /* of that profile */
 	struct program_labels *programs;
+	struct traces *traces; /* of the profile's cut */
 	level_nodes *nodes;
 	struct symbolizer *symbolizer;
 	struct containers *containers;

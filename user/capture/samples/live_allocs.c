@@ -84,18 +84,28 @@ void live_allocs_forget(struct live_allocs *h, u32 tid, u64 time_ns)
 		drop(h, s);
 }
 
+static void weigh(const struct live_alloc_weight *w, struct cut *cut, u32 type, u64 value)
+{
+	const struct weight weight = { w->node, w->labels, type, value };
+
+	if (w->request)
+		traces_add(&cut->traces, cut->profile, &weight, w->request,
+			   w->is_counted && type == w->type);
+	else
+		profile_add(cut->profile, w->node, w->labels, type, value);
+}
+
 void live_allocs_weigh(const struct live_alloc_weight *w, struct cut *cut)
 {
-	struct profile *profile = cut->profile;
 	u32 type = w->type;
 
 	cut->counts.by_event[w->event] += w->is_counted;
 	cut->counts.by_stop[w->stop] += w->is_counted;
-	profile_add(profile, w->node, w->labels, type++, w->value);
+	weigh(w, cut, type++, w->value);
 	if (w->has_samples)
-		profile_add(profile, w->node, w->labels, type++, 1);
+		weigh(w, cut, type++, 1);
 	if (w->count)
-		profile_add(profile, w->node, w->labels, type, w->count);
+		weigh(w, cut, type, w->count);
 }
 
 void live_allocs_end(struct live_allocs *h, pid_t pid, u64 time_ns)

@@ -18,11 +18,12 @@ struct live_alloc_weight {
 	labels_id labels;
 	u32 type;
 	u64 value;
-	bool has_samples; /* the type after `type` counts samples */
-	u64 count;        /* value for the event's last type; 0: no such type */
-	u64 age_ns;       /* memory younger than this at the end does not count */
-	u16 event, stop;  /* of the sample */
-	bool is_counted;  /* set in one part of each sample */
+	bool has_samples;              /* the type after `type` counts samples */
+	u64 count;                     /* value for the event's last type; 0: no such type */
+	u64 age_ns;                    /* memory younger than this at the end does not count */
+	u16 event, stop;               /* of the sample */
+	bool is_counted;               /* set in one part of each sample */
+	const struct request *request; /* whose trace it keeps; NULL: none, as in held samples */
 };
 
 #define LIVE_ALLOCS_MAX (1u << 21) /* samples; the kernel follows half as many */

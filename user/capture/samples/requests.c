@@ -213,8 +213,12 @@ void requests_forget(struct requests *r, const struct process *p)
 
 /* Attributes that name what is requested, not by whom: there are few values. */
 static const char *const route_keys[] = {
+	"route",
 	"http.route",
 	"http_route",
+	"url.template",
+	"endpoint",
+	"operation",
 	"http.request.method",
 	"http.method",
 	"http_method",
@@ -402,6 +406,15 @@ static void take_attributes(struct requests *r, struct process *p, const u8 *byt
 		out->tags[i] = !*s->tags[i] ? NULL : is_kept ? s->tags[i] : TOO_MANY_SETS;
 }
 
+static void take_trace(const struct thread_context *c, struct request *out)
+{
+	static const u8 none[REQUEST_TRACE_BYTES];
+
+	out->has_trace = memcmp(c->trace, none, sizeof(c->trace)) != 0;
+	memcpy(out->trace, c->trace, sizeof(out->trace));
+	memcpy(out->span, c->span, sizeof(out->span));
+}
+
 void requests_of(struct requests *r, struct process *p, const struct sample *sample,
 		 struct request *out)
 {
@@ -411,6 +424,7 @@ void requests_of(struct requests *r, struct process *p, const struct sample *sam
 	*out = (struct request){ 0 };
 	if (room < sizeof(*c))
 		return;
+	take_trace(c, out);
 	if (p->context.nr_changed_keys)
 		out->faults |= REQUEST_CHANGED_KEY;
 	if (!c->attributes_bytes)

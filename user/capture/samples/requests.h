@@ -23,7 +23,11 @@
 enum request_labels {
 	REQUEST_ROUTES,     /* attributes that name a route, a method or a queue */
 	REQUEST_ATTRIBUTES, /* all attributes */
+	REQUEST_TRACES,     /* all attributes, trace and span (traces.h) */
 };
+
+#define REQUEST_TRACE_BYTES 16
+#define REQUEST_SPAN_BYTES  8
 
 /* Why a part of a context was ignored, as bits. */
 enum request_fault {
@@ -35,11 +39,13 @@ enum request_fault {
 	REQUEST_TOO_MANY = 32,    /* more than REQUEST_TAGS_MAX attributes */
 };
 
-/* The attributes of a sample's context as tags (export/interchange/tags.h). */
+/* A sample's context: its attributes as tags (export/interchange/tags.h), trace and span. */
 struct request {
 	const char *tags[REQUEST_ATTRIBUTES + 1]; /* by enum request_labels; NULL: none */
-	u32 faults;                               /* bits of enum request_fault */
-	bool has_other;                           /* some value is REQUEST_OTHER */
+	bool has_trace;
+	u8 trace[REQUEST_TRACE_BYTES], span[REQUEST_SPAN_BYTES];
+	u32 faults;     /* bits of enum request_fault */
+	bool has_other; /* some value is REQUEST_OTHER */
 };
 
 struct requests;

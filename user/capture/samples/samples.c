@@ -146,7 +146,10 @@ static void add_weight(struct samples *s, const struct unnamed_sample *named,
 		};
 		if (event_count_unit(event) && i == largest)
 			weighed.count = named->weight.count;
-		if (sources_is_live_only(s->sources, event, &weighed.age_ns))
+		bool is_held = sources_is_live_only(s->sources, event, &weighed.age_ns);
+		if (!is_held && named->request.has_trace && sink_keeps_traces(to->sink))
+			weighed.request = &named->request;
+		if (is_held)
 			live_allocs_name(&s->live_allocs, sample->task.tid, sample->time_ns,
 					 &weighed, to->cut);
 		else

@@ -115,6 +115,7 @@ struct cut *sink_settle(struct sink *k, u64 settled_ns, const struct processes *
 
 	k->cuts.nr--;
 	memmove(&k->cuts.at[0], &k->cuts.at[1], k->cuts.nr * sizeof(k->cuts.at[0]));
+	traces_release(&c->traces, c->profile);
 	levels_settle(sink_levels(k, c), processes);
 	profile_own_frames(c->profile);
 	sample_counts_add(&k->past, &c->counts);
@@ -126,9 +127,15 @@ struct levels *sink_levels(struct sink *k, struct cut *c)
 	k->levels.profile = c->profile;
 	k->levels.threads = &c->threads;
 	k->levels.programs = &c->programs;
+	k->levels.traces = &c->traces;
 	k->levels.nodes = &c->levels;
 	k->levels.begin_ns = c->span.begin_ns;
 	return &k->levels;
+}
+
+bool sink_keeps_traces(const struct sink *k)
+{
+	return k->options.requests == REQUEST_TRACES;
 }
 
 u32 sink_type(const struct sink *k, u32 event)

@@ -66,6 +66,9 @@ void sink_forget(struct sink *k, struct process *p);
 /* The sink's levels, prepared for that cut. */
 struct levels *sink_levels(struct sink *k, struct cut *c);
 
+/* Whether samples have their traces as labels. */
+bool sink_keeps_traces(const struct sink *k);
+
 /* The type of the event's value; the types of its counts follow it. */
 u32 sink_type(const struct sink *k, u32 event);
 

@@ -410,7 +410,7 @@ static int start_recording(struct record *r)
 	const struct sink_options sink = {
 		.levels = r->o.levels,
 		.thread = r->o.thread ? &r->o.thread_regex : NULL,
-		.requests = REQUEST_ATTRIBUTES,
+		.requests = r->o.traces ? REQUEST_TRACES : REQUEST_ATTRIBUTES,
 		.slot_ns = r->o.timeline || r->o.format->has_times ? TIMELINE_SLOT_NS : 0,
 	};
 

@@ -142,6 +142,8 @@ static void add_output(opt_table *t, struct record_options *o)
 		  "open the page in the browser of the user who called sudo" },
 		{ 0, "timeline", OPT_BOOL, &o->timeline, NULL,
 		  "keep time in slots of 10 ms; the page shows it and compares ranges" },
+		{ 0, "traces", OPT_BOOL, &o->traces, NULL,
+		  "keep trace and span of requests that threads publish" },
 		OPT_GROUP_OF("Stacks and names"),
 		{ 0, "by", OPT_STRING, &o->by, "LEVEL,..",
 		  "levels under the root: process (default), thread, container, pod, host; none" },
@@ -265,6 +267,10 @@ static int check_loop(struct record_options *o)
 		return usage_error("--keep %d: %s", o->keep,
 				   o->loop ? "takes a number from 1 on"
 					   : "it is an option of --loop; add --loop 1h");
+	if (o->traces && (o->live || !isnan(o->leak_age_s)))
+		return usage_error(
+			"--traces: samples of --live and --leaks keep no trace; leave out one "
+			"of them");
 	if (!o->loop)
 		return 0;
 	if (!part_duration_parse(o->loop, &o->loop_ns))

@@ -29,7 +29,7 @@ struct record_options {
 	int freq_hz, period, ring_kb;
 	double duration_s, offcpu_min_ms, lock_min_ms, leak_age_s;
 	const char *thread;
-	bool by_thread, timeline;
+	bool by_thread, timeline, traces;
 	struct opt_list selected[NR_TARGET_KINDS], excluded, transform_words;
 	struct stack_options stacks;
 	struct late_symbols late;

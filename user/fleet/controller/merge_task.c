@@ -488,6 +488,7 @@ static void mark(struct labels *l, void *ctx)
 	vec_push(&m->texts, (char *)l->tags);
 	l->pid = l->tid = 0;
 	l->container_id = l->pod_uid = "";
+	l->trace = l->span = ""; /* nearly every sample has a trace of its own */
 	if (!m->tags_nodes)
 		l->thread = l->pod = "";
 }
