@@ -24,6 +24,7 @@
 #include "cmd/progress_line.h"
 #include "cmd/stack_options.h"
 #include "export/format/labelset.h"
+#include "export/interchange/label_frame.h"
 #include "export/interchange/named_label.h"
 #include "export/source_text.h"
 #include "export/writers/text.h"
@@ -40,7 +41,7 @@ enum {
 };
 
 struct options {
-	const char *output, *format, *title, *event, *split, *source_path;
+	const char *output, *format, *title, *event, *split, *labels, *source_path;
 	int top; /* methods to print; 0: no list, TOP_UNSET: not given */
 	bool tree, requests, lines, signatures, raw_names, symbolize, force, quiet, help;
 	struct late_symbols late;
@@ -146,6 +147,9 @@ static const char *const kind_titles[NR_FRAME_KINDS] = {
 struct splitter {
 	struct profile *p;
 	struct named_label label; /* neither label nor tag: by tier */
+	/* a level of these labels instead */
+	VEC(struct named_label) labels;
+	VEC(const char *) names;
 	struct node_list nodes;
 	struct dict known; /* (level << 32 | node) -> new node */
 };
@@ -158,11 +162,10 @@ static bool is_reported(const struct profile *p, enum label dim)
 	return false;
 }
 
-/* Finds the label, or the tier: out->dim < 0 and no tag. */
-static int find_level(const struct profile *p, const char *by, struct named_label *out,
+static int find_label(const struct profile *p, const char *name, struct named_label *out,
 		      struct str *why)
 {
-	if (named_label_find(p, by, out) || !strcmp(by, BY_TIER))
+	if (named_label_find(p, name, out))
 		return 0;
 	str_addf(why, "the profile does not have it; it has ");
 	for (enum label i = 0; i < NR_LABELS; i++)
@@ -170,6 +173,15 @@ static int find_level(const struct profile *p, const char *by, struct named_labe
 			str_addf(why, "%s, ", labelsets_dim_name(i));
 	str_add(why, BY_TIER);
 	return -EINVAL;
+}
+
+/* Finds the label, or the tier: out->dim < 0 and no tag. */
+static int find_level(const struct profile *p, const char *by, struct named_label *out,
+		      struct str *why)
+{
+	int err = find_label(p, by, out, why);
+
+	return err && !strcmp(by, BY_TIER) ? 0 : err;
 }
 
 static node_id add_node(struct splitter *s, node_id parent, frame_id frame)
@@ -182,6 +194,11 @@ static frame_id level_frame(struct splitter *s, const struct weight *w)
 {
 	struct profile *p = s->p;
 
+	if (s->labels.nr) {
+		auto_free char *name = label_frame_make(&p->labels.at[w->labels], s->labels.at,
+							s->names.at, s->labels.nr);
+		return frames_intern(p->frames, FRAME_GROUP, name, "");
+	}
 	if (s->label.dim < 0 && !s->label.tag) {
 		enum frame_kind kind =
 			w->node ? frames_get(p->frames, p->nodes.at[w->node].frame)->kind
@@ -240,6 +257,26 @@ static int profile_split_check(const struct profile *p, const char **by, struct 
 	return err;
 }
 
+static void add_level(struct splitter *s)
+{
+	struct profile *p = s->p;
+
+	add_node(s, 0, 0);
+	vec_each(w, &p->weights) {
+		frame_id level = level_frame(s, w);
+		start_level(s, level);
+		w->node = node_below(s, level, w->node);
+	}
+
+	/* The weights already refer to the new nodes. */
+	node_id *same = xcalloc(s->nodes.all.nr, sizeof(same[0]));
+	for (node_id n = 0; n < s->nodes.all.nr; n++)
+		same[n] = n;
+	profile_move(p, &s->nodes, same);
+	free(same);
+	dict_fini(&s->known);
+}
+
 /*
  * Splits stacks by a label, like "Split by" of the page (user/ui/page/stacks/split.js). Adds
  * a level below the root: the value of the label dimension `by` ("process", "thread", ..), or for
@@ -251,23 +288,30 @@ static int profile_split(struct profile *p, const char *by, struct str *why)
 	struct splitter s = { .p = p };
 	int err = find_level(p, by, &s.label, why);
 
-	if (err)
-		return err;
-	add_node(&s, 0, 0);
-	vec_each(w, &p->weights) {
-		frame_id level = level_frame(&s, w);
-		start_level(&s, level);
-		w->node = node_below(&s, level, w->node);
-	}
+	if (!err)
+		add_level(&s);
+	return err;
+}
 
-	/* The weights already refer to the new nodes. */
-	node_id *same = xcalloc(s.nodes.all.nr, sizeof(same[0]));
-	for (node_id n = 0; n < s.nodes.all.nr; n++)
-		same[n] = n;
-	profile_move(p, &s.nodes, same);
-	free(same);
-	dict_fini(&s.known);
-	return 0;
+/* Begins each stack with a frame of its labels (export/interchange/label_frame.h). */
+static int frame_labels(struct profile *p, const char *list, struct str *why)
+{
+	struct splitter s = { .p = p };
+	auto_free char *copy = xstrdup(list);
+	char *rest = copy, *name;
+	int err = 0;
+
+	while (!err && (name = strsep(&rest, ","))) {
+		struct named_label label;
+		err = find_label(p, name, &label, why);
+		vec_push(&s.labels, label);
+		vec_push(&s.names, name);
+	}
+	if (!err)
+		add_level(&s);
+	vec_fini(&s.labels);
+	vec_fini(&s.names);
+	return err;
 }
 
 /* A page gets all stacks and splits them itself: the reader can change the split there. */
@@ -285,6 +329,10 @@ static int change(const struct options *o, const struct format *f, struct profil
 		return err;
 	}
 	err = transforming_apply(&o->transforms, f, p);
+	if (!err && o->labels && f && frame_labels(p, o->labels, &why)) {
+		log_error("--labels %s: %s", o->labels, why.at);
+		err = -EINVAL;
+	}
 	if (!err && split && is_page)
 		view_add(p, "split", split);
 	if (!err && f)
@@ -373,10 +421,18 @@ static int print_requests(const struct options *o, const struct profile *p)
 	return output_finish();
 }
 
+static int check_labels(const struct options *o, const struct format *f)
+{
+	if (!o->labels || (f && f->has_stacks && f->has_one_value && f->write != svg_write))
+		return 0;
+	log_error("--labels is for -o in collapsed text; other formats keep labels, or cannot");
+	return -EINVAL;
+}
+
 static int report(struct options *o, char **inputs, size_t nr_inputs)
 {
 	const struct format *f = o->output ? profile_file_format(o->format, o->output) : NULL;
-	if ((o->output && !f) || stack_options_check(&o->stacks, f))
+	if ((o->output && !f) || stack_options_check(&o->stacks, f) || check_labels(o, f))
 		return STATUS_USAGE;
 
 	auto_profile struct profile *p = profile_new();
@@ -467,6 +523,8 @@ static int parse_and_report(struct options *o, int argc, char **argv)
 		{ 0, "by", OPT_STRING, &o->split, "BY", NULL },
 		{ 0, "with", OPT_LIST, &o->with, "NAME=VALUE",
 		  "keep the samples with this label; may be repeated, and all must hold" },
+		{ 0, "labels", OPT_STRING, &o->labels, "NAME,..",
+		  "collapsed: begin each stack with a frame of these labels" },
 		TRANSFORM_OPT(&o->transform_words),
 		STACK_OPTS(&o->stacks),
 		{ 0, "lines", OPT_BOOL, &o->lines, NULL,

@@ -19,6 +19,7 @@
 #include "export/format/section.h"
 #include "export/format/varint.h"
 #include "export/interchange/external.h"
+#include "export/interchange/label_frame.h"
 #include "export/readers/line_reader.h"
 #include "profile/frames/java_form.h"
 
@@ -502,6 +503,7 @@ static int add_sums(struct collapsed *c)
 static int read_lines(struct input *in, bool is_diff, struct profile *p, struct str *why)
 {
 	struct collapsed c = { .p = p, .why = why, .is_diff = is_diff };
+	size_t first_node = p->nodes.nr;
 	char *line;
 	size_t len;
 	int err;
@@ -511,6 +513,8 @@ static int read_lines(struct input *in, bool is_diff, struct profile *p, struct 
 		if ((err = read_line(&c, line, len)))
 			break;
 	err = err ?: judge(&c) ?: add_sums(&c);
+	if (!err)
+		label_frames_take(p, first_node);
 
 	vec_fini(&c.sums);
 	dict_fini(&c.sum_of);
