@@ -14,6 +14,7 @@
 #include "push/bodies.h"
 #include "push/credentials.h"
 #include "push/receiver.h"
+#include "push/share.h"
 #include "push/split.h"
 #include "stores.h"
 
@@ -450,9 +451,102 @@ static void labels_of_the_node_repeat_no_attribute_of_otlp(void **state)
 	free(bytes);
 }
 
+static struct profile *minute_of(u64 cpu_ns, const char *host)
+{
+	struct profile *p = profile_new();
+	node_id at = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "work", ""));
+
+	free(p->host);
+	p->host = xstrdup(host);
+	if (cpu_ns)
+		profile_add(p, at, profile_intern_labels(p, &(struct labels){ 0 }),
+			    profile_find_type(p, "cpu", "ns"), cpu_ns);
+	return p;
+}
+
+static struct push_share share_of(const char *text)
+{
+	auto_str struct str why = { 0 };
+	struct push_share share;
+
+	if (push_share_parse(text, &share, &why))
+		fail_msg("%s", why.at);
+	return share;
+}
+
+/* Nodes differ a hundredfold, and each varies from minute to minute. */
+static void sums_of_a_share_are_those_of_all_minutes(void **state)
+{
+	const struct push_share share = share_of("1/20@0.1");
+	const u64 length_ns = 60 * NS_PER_SEC;
+	double all = 0, sent = 0, variance = 0, nr_sent = 0;
+
+	for (int node = 0; node < 200; node++)
+		for (u64 minute = 0; minute < 60; minute++) {
+			auto_free char *host = xasprintf("n%d", node);
+			u64 value = length_ns / 1000 * (1 + (u64)(node * node) / 160) *
+				    (5 + minute * 7 % 11) / 10;
+			auto_profile struct profile *p = minute_of(value, host);
+			u32 weight = push_share_weight(&share, p, length_ns);
+			all += (double)value;
+			variance += (double)value * (double)value * (weight - 1);
+			if (!push_share_draws(weight, host, "zone=a", minute * length_ns))
+				continue;
+			push_share_scale(p, weight);
+			nr_sent++;
+			sent += (double)profile_total(p, 0);
+		}
+	assert_true((sent - all) * (sent - all) < 9 * variance);
+	assert_true(nr_sent > 300 && nr_sent < 1200); /* of 12,000; one in 20 of the mean */
+}
+
+static void the_chance_of_a_minute_has_bounds(void **state)
+{
+	const struct push_share share = share_of("1/20@2");
+	const u64 length_ns = 60 * NS_PER_SEC;
+	const struct {
+		u64 cpu_ns;
+		u32 weight;
+	} cases[] = {
+		{ 0, 20 }, /* no CPU time was recorded */
+		{ 1, 200 },
+		{ 12 * NS_PER_SEC, 200 },
+		{ 120 * NS_PER_SEC, 20 },
+		{ 480 * NS_PER_SEC, 5 },
+		{ 4800 * NS_PER_SEC, 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_profile struct profile *p = minute_of(cases[i].cpu_ns, "n");
+		assert_int_equal(push_share_weight(&share, p, length_ns), cases[i].weight);
+	}
+	auto_profile struct profile *p = minute_of(1, "n");
+	const struct push_share all = share_of("1/1");
+	assert_int_equal(push_share_weight(&all, p, length_ns), 1);
+	assert_true(push_share_draws(1, "n", "", length_ns));
+}
+
+static void wrong_shares_are_refused(void **state)
+{
+	static const char *const texts[] = { "",         "20",       "1/",       "1/0",
+					     "1/-1",     "1/10001",  "2/3",      "1/20@",
+					     "1/20@0",   "1/20@-1",  "1/20@x",   "1/20@1x",
+					     "1/20@nan", "1/20@inf", "1/20@1e30" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		auto_str struct str why = { 0 };
+		struct push_share share;
+		if (push_share_parse(texts[i], &share, &why) != -EINVAL || !why.len)
+			fail_msg("\"%s\" is taken", texts[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sums_of_a_share_are_those_of_all_minutes),
+		cmocka_unit_test(the_chance_of_a_minute_has_bounds),
+		cmocka_unit_test(wrong_shares_are_refused),
 		cmocka_unit_test(addresses_get_the_path_of_their_protocol),
 		cmocka_unit_test(wrong_addresses_are_refused),
 		cmocka_unit_test(a_section_is_for_its_own_address_only),

@@ -42,7 +42,7 @@
 /* The options --push.. */
 struct push_options {
 	struct opt_list receivers; /* --push */
-	const char *auth, *spool;
+	const char *auth, *spool, *share;
 	int age_min;
 };
 
@@ -59,6 +59,12 @@ struct push_options {
 		  &(o)->spool,                                                                     \
 		  "BYTES",                                                                         \
 		  "keep this much for each receiver that takes nothing at the moment (64m)" },     \
+		{ 0,                                                                               \
+		  "push-share",                                                                    \
+		  OPT_STRING,                                                                      \
+		  &(o)->share,                                                                     \
+		  "1/N[@CPUS]",                                                                    \
+		  "send one minute in N, with N times the values; busy nodes send more often" },   \
 	{                                                                                          \
 		0, "push-age", OPT_INT, &(o)->age_min, "MINUTES",                                  \
 			"give up what could not be sent for that long (60)"                        \
@@ -89,6 +95,7 @@ static void warn_of_plain_text(const struct receiver *r)
 /* Checks the options and sets `out` but for its credentials. Logs errors; an exit status. */
 static int push_options_check(const struct push_options *o, struct web_push *out)
 {
+	auto_str struct str why_share = { 0 };
 	u64 spool_bytes;
 
 	if (o->receivers.nr && build_is_static())
@@ -102,6 +109,12 @@ static int push_options_check(const struct push_options *o, struct web_push *out
 		return wrong("--push-spool: takes 1m or more, as in 64m");
 	if (o->age_min < 1 || o->age_min > PUSH_AGE_MAX)
 		return wrong("--push-age: takes 1 to 10080 minutes");
+	if (o->share && !o->receivers.nr)
+		return wrong("--push-share needs --push KIND=URL");
+	if (push_share_parse(o->share ?: "1/1", &out->share, &why_share)) {
+		log_error("serve: --push-share: %s", why_share.at);
+		return EXIT_USAGE;
+	}
 	out->limits = (struct backlog_limits){ spool_bytes, (u64)o->age_min };
 	for (size_t i = 0; i < o->receivers.nr; i++) {
 		auto_str struct str why = { 0 };

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/str.h"
+#include "push/share.h"
 #include "sandbox/workers.h"
 
 /* The tasks of the web's workers. Inputs may be in any format that `report` reads. */
@@ -50,6 +51,7 @@ struct web_params {
 	u64 pid;
 	char comm[32], event[32];
 	u32 kinds;                   /* PUSH: bits of enum receiver_kind */
+	struct push_share share;     /* PUSH */
 	char host[128], labels[256]; /* PUSH: of the node, KEY=VALUE,.. */
 };
 _Static_assert(sizeof(struct web_params) <= WORKER_TEXT_MAX, "they are a request's parameters");

@@ -530,10 +530,14 @@ static int push(struct worker_io *io, const int *fds, const void *bytes, size_t 
 	auto_str struct str out = { 0 }, why = { 0 };
 	struct web_params params;
 
-	if (take_params(bytes, len, &params) || params.from_wall_ns >= params.to_wall_ns)
+	if (take_params(bytes, len, &params) || params.from_wall_ns >= params.to_wall_ns ||
+	    !params.share.one_in)
 		return -EINVAL;
 	int err = read_slices(io, &params, p, &why);
-	if (!err) {
+	u32 weight = push_share_weight(&params.share, p, params.to_wall_ns - params.from_wall_ns);
+	bool is_sent = push_share_draws(weight, params.host, params.labels, params.from_wall_ns);
+	if (!err && is_sent) {
+		push_share_scale(p, weight);
 		profile_name_frames(p, NAMES_SHOWN);
 		free(p->node_labels);
 		p->node_labels = xstrdup(params.labels);

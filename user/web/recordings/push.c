@@ -154,7 +154,10 @@ static void make_minute(struct push *p)
 	};
 	struct job_order order = {
 		.task = WEB_PUSH,
-		.params = { .from_wall_ns = in.from_ns, .to_wall_ns = in.to_ns, .kinds = p->kinds },
+		.params = { .from_wall_ns = in.from_ns,
+			    .to_wall_ns = in.to_ns,
+			    .kinds = p->kinds,
+			    .share = p->o->share },
 		.fds = { payload_file(&nothing), -1 },
 		.open = input_open,
 		.open_ctx = input_new(&in),
@@ -329,6 +332,9 @@ bool push_is_broken(const struct push *p)
 static void explain(const struct push *p, const struct delivery *d, struct str *out)
 {
 	delivery_explain(d, time_mono_ns(), out);
+	if (p->o->share.one_in > 1)
+		str_addf(out, " One minute in %u is sent, more of them while the node is busy.",
+			 p->o->share.one_in);
 	if (p->nr_bad_minutes)
 		str_addf(out, " %llu minute%s lost: %s.", (unsigned long long)p->nr_bad_minutes,
 			 p->nr_bad_minutes == 1 ? " is" : "s are", p->why);

@@ -12,6 +12,7 @@
 #include "push/backlog.h"
 #include "push/credentials.h"
 #include "push/receiver.h"
+#include "push/share.h"
 
 struct pollfd;
 struct push;
@@ -23,6 +24,7 @@ struct web_push {
 	struct credentials *credentials; /* of each; wiped once the senders have them */
 	u32 nr;
 	struct backlog_limits limits;
+	struct push_share share;
 	const char *labels; /* of this node, KEY=VALUE,..; "" for none */
 };
 
