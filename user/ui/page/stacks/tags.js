@@ -3,9 +3,9 @@
 const TAGS_MOST = 32; // names
 const SPLIT_TAGS = 8, SPLIT_LETTERS = 60; // names in the menu of levels; their length in addresses
 
-// Other labels of these names have a prefix.
-const OWN_LABELS = new Set(['process', 'thread', 'state', 'leaf', 'stack', 'container_id', 'container', 'namespace', 'pod', 'pod_uid', 'service', 'instance', 'environment', 'version', 'jvm',
-	'trace_id', 'span_id', 'tags', 'time', SPLIT_TIER]);
+// Labels that the page treats in a way of their own. Other labels of these names, and of those that the file has, get a
+// prefix. A node's `version` has none unless processes have published theirs.
+const OWN_LABELS = ['process', 'thread', 'state', 'leaf', 'stack', 'jvm', 'trace_id', 'span_id', 'tags', 'time', SPLIT_TIER];
 
 const unescaped = (text) => text.replace(/%([2-7][0-9A-F])/g, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
 
@@ -34,10 +34,11 @@ function addTags({ dims }) {
 			ofText[v] = places.get(value);
 		}
 	});
+	const own = new Set([...dims.map((dim) => dim.name), ...OWN_LABELS]);
 	for (const [name, { places, ofText }] of byName) {
 		const values = [...places.keys()], ofSet = tags.ofSet.map((v) => ofText[v]);
 		if (ofSet.includes(-1))
 			values.push('');
-		dims.push({ name: OWN_LABELS.has(name) ? `label:${name}` : name, isTag: true, isNumeric: false, widthNs: 0, values, ends: null, ofSet: ofSet.map((v) => (v < 0 ? values.length - 1 : v)) });
+		dims.push({ name: own.has(name) ? `label:${name}` : name, isTag: true, isNumeric: false, widthNs: 0, values, ends: null, ofSet: ofSet.map((v) => (v < 0 ? values.length - 1 : v)) });
 	}
 }
