@@ -18,7 +18,8 @@ struct found {
 };
 
 struct finding {
-	const struct profile *p;
+	const struct profile *p; /* NULL: the table of nodes alone tells */
+	u32 type;                /* in the table of nodes, if there is one */
 	enum parts_by by;
 	bool is_estimate;
 	struct estimate_sample sample;
@@ -57,7 +58,6 @@ static int by_value(const void *a, const void *b)
 /* Adds the values of each node. A shorter recording is scaled up, as in the profile. */
 static void add_values(struct finding *f, const struct controller_state *s)
 {
-	const u32 type = node_table_type(s->table, &f->p->types.at[0]);
 	const enum node_row_kind kind = f->by == PARTS_METHODS ? NODE_ROW_METHOD : NODE_ROW_SERVICE;
 	/* index in the sample, which has the nodes that delivered, in the order of the totals */
 	u32 node = 0;
@@ -69,7 +69,7 @@ static void add_values(struct finding *f, const struct controller_state *s)
 			node++;
 		if (node == f->sample.nr)
 			return;
-		if (f->sample.nodes[node].index != r->node || r->type != type || r->kind != kind)
+		if (f->sample.nodes[node].index != r->node || r->type != f->type || r->kind != kind)
 			continue;
 		HASH_FIND_STR(f->all, s->table->texts.at[r->name], one);
 		if (one && one->values && total->raw)
@@ -98,15 +98,36 @@ static struct part part_of(const struct finding *f, const struct found *one)
 	return part;
 }
 
+/* The value of a service in all nodes; if there are more nodes than its sample, an estimate. */
+static void take_value(const struct finding *f, const struct found *one, struct part *part)
+{
+	double sum = 0;
+
+	for (u32 i = 0; i < f->sample.nr; i++)
+		sum += one->values[i];
+	part->value = (u64)(f->is_estimate ? part->estimate.total : sum);
+}
+
+static void sum_values(struct finding *f, const struct controller_state *s)
+{
+	if (f->p) {
+		vec_each(w, &f->p->weights)
+			if (!w->type)
+				found_of(f, name_of(f, w))->value += w->value;
+		return;
+	}
+	vec_each(r, &s->table->rows)
+		if (r->type == f->type && r->kind == NODE_ROW_SERVICE)
+			found_of(f, s->table->texts.at[r->name])->value += r->value;
+}
+
 static void find_parts(struct finding *f, const struct controller_state *s, size_t max,
 		       struct parts *out)
 {
 	struct found *one, *next;
 	size_t nr = 0;
 
-	vec_each(w, &f->p->weights)
-		if (!w->type)
-			found_of(f, name_of(f, w))->value += w->value;
+	sum_values(f, s);
 	HASH_SORT(f->all, by_value);
 	HASH_ITER(hh, f->all, one, next)
 		if (nr++ < max && out->has_nodes)
@@ -115,8 +136,13 @@ static void find_parts(struct finding *f, const struct controller_state *s, size
 		add_values(f, s);
 	nr = 0;
 	HASH_ITER(hh, f->all, one, next) {
-		if (nr++ < max)
+		if (nr++ < max) {
 			vec_push(&out->all, part_of(f, one));
+			if (!f->p) {
+				take_value(f, one, &out->all.at[out->all.nr - 1]);
+				out->all.at[out->all.nr - 1].values = take(one->values);
+			}
+		}
 		HASH_DEL(f->all, one);
 		free(one->values);
 		free(one);
@@ -136,15 +162,40 @@ void parts_make(const struct profile *p, const struct controller_state *s, enum 
 		return;
 	coverage_sample(s, &f.sample);
 	out->has_nodes = s->table;
+	if (s->table)
+		f.type = node_table_type(s->table, &p->types.at[0]);
 	find_parts(&f, s, max, out);
+	free((void *)f.sample.nodes);
+}
+
+void parts_of_nodes(const struct controller_state *s, const struct value_type *type, size_t max,
+		    struct parts *out)
+{
+	struct finding f = { .by = PARTS_SERVICES,
+			     .is_estimate = s->is_estimate,
+			     .fleet = &s->choice->fleet };
+
+	*out = (struct parts){ .has_nodes = s->table };
+	if (!s->table)
+		return;
+	f.type = node_table_type(s->table, type);
+	coverage_sample(s, &f.sample);
+	find_parts(&f, s, max, out);
+	out->nr_totals = f.sample.nr;
+	out->totals = xcalloc(f.sample.nr + 1, sizeof(out->totals[0]));
+	for (u32 i = 0; i < f.sample.nr; i++)
+		out->totals[i] = f.sample.nodes[i].index;
 	free((void *)f.sample.nodes);
 }
 
 void parts_fini(struct parts *parts)
 {
-	vec_each(part, &parts->all)
+	vec_each(part, &parts->all) {
 		free(part->name);
+		free(part->values);
+	}
 	vec_fini(&parts->all);
+	free(parts->totals);
 }
 
 void parts_note(const struct parts *methods, struct profile *p)

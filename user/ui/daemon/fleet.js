@@ -2,6 +2,7 @@
 import { follow, get, post } from './api.js';
 import { openAudit } from './audit.js';
 import { $, announce, bytes, clock, el, number, plural, showError } from './dom.js';
+import * as overview from './overview.js';
 import * as profiles from './profiles.js';
 import * as requests from './requests.js';
 import { enter, showBanner } from './session.js';
@@ -34,7 +35,7 @@ function matching() {
 
 function showMatching() {
 	const list = matching(), isRecording = !$('when').value;
-	$('ask-button').textContent = isRecording ? 'Record' : 'Fetch the past';
+	$('ask-button').textContent = isRecording ? 'Record' : 'Fetch';
 	if (!document.body.classList.contains('operator'))
 		return;
 	if (!list) {
@@ -57,6 +58,52 @@ function fillServices() {
 
 const nodeName = (n) => (n.url ? el('a', { href: n.url, target: '_blank', rel: 'noopener noreferrer', title: 'Open the page of this node' }, n.name) : n.name);
 
+const natural = (a, b) => a.name.localeCompare(b.name, 'en', { numeric: true });
+const GROUPED_FROM = 50, GROUPS_MAX = 40;
+
+// The label by which nodes are grouped: of those with few values, the one with most.
+function groupingKey() {
+	const values = new Map();
+	for (const label of Object.keys(census.labels || {})) {
+		const key = label.slice(0, label.indexOf('='));
+		values.set(key, (values.get(key) || 0) + 1);
+	}
+	return [...values].filter(([, nr]) => nr > 1 && nr <= GROUPS_MAX).sort((a, b) => b[1] - a[1])[0]?.[0];
+}
+
+function nodeTable(list) {
+	return el('table', { className: 'nodes' }, el('thead', {}, el('tr', {}, el('td', {}), ...['Node', 'Labels', 'Services', 'CPUs', 'JVMs', 'Version'].map((t) => el('th', { scope: 'col', className: /CPUs|JVMs|Version/.test(t) ? 'right' : '' }, t)))), el('tbody', {}, ...[...list].sort(natural).map(nodeRow)));
+}
+
+// A group's table is made when it is opened.
+function nodeGroup(key, value, nr, open) {
+	const list = census.nodes.filter((n) => labelsOf(n).get(key) === value), sum = (field) => list.reduce((all, n) => all + n[field], 0);
+	const left = nr - list.length, place = el('div', {});
+	const box = el('details', { className: 'node-group', 'data-group': `${key}=${value}` }, el('summary', {}, el('strong', {}, `${key} ${value}`), el('span', { className: 'quiet' }, `${plural(nr, 'node')}${left ? '' : `, ${plural(sum('cpus'), 'CPU')}, ${plural(sum('jvms'), 'JVM')}`}`)), place);
+	box.addEventListener('toggle', () => {
+		if (box.open && !place.children.length)
+			place.replaceChildren(nodeTable(list), left ? el('p', { className: 'note' }, `${plural(left, 'more node')} of this group: choose them by labels.`) : '');
+	});
+	box.open = open;
+	return box;
+}
+
+function nodeGroups(key) {
+	const open = new Set([...document.querySelectorAll('.node-group[open]')].map((g) => g.dataset.group));
+	const groups = Object.entries(census.labels).filter(([label]) => label.startsWith(`${key}=`)).map(([label, nr]) => ({ name: label.slice(key.length + 1), nr })).sort(natural);
+	const without = census.nr - groups.reduce((all, g) => all + g.nr, 0);
+	return [...groups.map((g) => nodeGroup(key, g.name, g.nr, open.has(`${key}=${g.name}`))), without > 0 ? el('p', { className: 'note' }, `${plural(without, 'node')} without ${key}`) : ''];
+}
+
+function nodeList() {
+	const key = census.nr > GROUPED_FROM && groupingKey();
+	if (!census.nodes.length)
+		return [el('p', { className: 'note' }, census.error || 'No node has answered. Nodes run sysflame serve --fleet.')];
+	if (key)
+		return nodeGroups(key);
+	return [nodeTable(census.nodes), census.nr > census.nodes.length ? el('p', { className: 'note' }, `${plural(census.nr - census.nodes.length, 'more node')}`) : ''];
+}
+
 function nodeRow(n) {
 	const more = n.nr_services > n.services.length ? ` and ${number(n.nr_services - n.services.length)} more` : '';
 	return el('tr', {}, el('td', {}), el('td', { className: 'name' }, nodeName(n)), el('td', {}, ...n.labels.split(',').filter(Boolean).map((l) => el('span', { className: 'tag' }, l))),
@@ -67,8 +114,7 @@ function nodeRow(n) {
 function showNodes() {
 	$('nodes-state').textContent = censusMs ? `${plural(census.nr, 'node')} answered at ${clock(censusMs, true)}${census.twins ? `; ${plural(census.twins, 'answer')} came from a second node of the same name` : ''}${census.silent ? `; ${census.silent}` : ''}` : '';
 	$('host').textContent = censusMs ? `${plural(census.nr, 'node')} · ${plural(census.services.length, 'service')}` : '';
-	$('node-list').replaceChildren(census.nodes.length ? el('table', { className: 'nodes' }, el('thead', {}, el('tr', {}, el('td', {}), ...['Node', 'Labels', 'Services', 'CPUs', 'JVMs', 'Version'].map((t) => el('th', { scope: 'col', className: /CPUs|JVMs|Version/.test(t) ? 'right' : '' }, t)))), el('tbody', {}, ...census.nodes.map(nodeRow)))
-		: el('p', { className: 'note' }, census.error || 'No node has answered. Nodes run sysflame serve --fleet.'));
+	$('node-list').replaceChildren(...nodeList().filter(Boolean));
 }
 
 async function readCensus() {
@@ -93,6 +139,7 @@ function setFleet(next) {
 	fleet = next;
 	showHealth();
 	requests.set(fleet.requests);
+	overview.set(fleet).catch(() => {});
 	if (fleet.census_ms !== censusMs)
 		readCensus().catch(() => {});
 }
@@ -145,6 +192,7 @@ async function main() {
 	for (const id of ['service', 'labels', 'when'])
 		$(id).addEventListener('input', showMatching);
 	requests.setUp(isOperator);
+	overview.setUp(isOperator, async () => setFleet(await get('fleet')));
 	setNode(node);
 	showMatching();
 	setFleet(await get('fleet'));

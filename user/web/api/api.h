@@ -69,6 +69,7 @@ void api_slices(struct request *q);
 /* api_fleet.c */
 void api_fleet(struct request *q);
 void api_fleet_nodes(struct request *q);
+void api_fleet_services(struct request *q);
 void api_fleet_start(struct request *q);
 void api_fleet_stop(struct request *q);
 json_t *fleet_json(const struct service *sv); /* NULL: it asks none */

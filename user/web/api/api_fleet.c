@@ -46,6 +46,14 @@ void api_fleet_nodes(struct request *q)
 	reply_json(q, 200, fleet_requests_nodes(q->service->requests));
 }
 
+void api_fleet_services(struct request *q)
+{
+	if (!has_fleet(q))
+		return;
+	fleet_requests_watched(q->service->requests);
+	reply_json(q, 200, fleet_requests_services(q->service->requests));
+}
+
 /* *Reads a percentage into *share, which stays 0 if the field is missing. */
 static bool take_percent(struct request *q, const char *name, double *share)
 {

@@ -51,6 +51,7 @@ const struct route routes[] = {
 	POST("api/v1/triggers/alertmanager", BODY_JSON, api_alertmanager),
 	GET("api/v1/fleet", ROLE_VIEWER, api_fleet),
 	GET("api/v1/fleet/nodes", ROLE_VIEWER, api_fleet_nodes),
+	GET("api/v1/fleet/services", ROLE_VIEWER, api_fleet_services),
 	POST("api/v1/fleet/requests", BODY_JSON, api_fleet_start),
 	POST("api/v1/fleet/requests/ID/stop", BODY_NONE, api_fleet_stop),
 	GET("api/v1/settings/KEY", ROLE_VIEWER, api_setting),

@@ -20,6 +20,7 @@
 #include "fleet/wire/key.h"
 #include "fleet/wire/link.h"
 #include "web/fleet/fleet_connection.h"
+#include "web/fleet/fleet_overview.h"
 #include "web/recordings/keeping.h"
 #include "web/recordings/service.h"
 
@@ -189,6 +190,25 @@ static json_t *services_json(const struct gather *g)
 	return list;
 }
 
+/* The number of nodes with each label: {"zone=a": 12, ..}. */
+static json_t *label_counts_json(const struct gather *g)
+{
+	json_t *counts = json_object();
+
+	vec_each(n, &g->nodes) {
+		const char *first = strchr((*n)->labels, ',');
+		auto_free char *labels = xstrdup(first ? first + 1 : "");
+		char *rest = labels;
+		for (char *label; (label = strsep(&rest, ","));) {
+			json_t *count = json_object_get(counts, label);
+			if (*label && (count || json_object_size(counts) < FLEET_JSON_LIST))
+				json_object_set_new(counts, label,
+						    json_integer(json_integer_value(count) + 1));
+		}
+	}
+	return counts;
+}
+
 static json_t *census_node_json(const struct gather_node *n)
 {
 	const char *labels = strchr(n->labels, ',');
@@ -215,8 +235,9 @@ static json_t *fleet_json_census(const struct gather *g)
 	for (size_t i = 0; i < g->nodes.nr && i < FLEET_JSON_LIST; i++)
 		json_array_append_new(nodes, census_node_json(all[i]));
 	auto_free char *silent = census_silent_text(g);
-	return json_pack("{s:i,s:i,s:s,s:o,s:o}", "nr", (int)g->nodes.nr, "twins", (int)g->nr_twins,
-			 "silent", silent ?: "", "services", services_json(g), "nodes", nodes);
+	return json_pack("{s:i,s:i,s:s,s:o,s:o,s:o}", "nr", (int)g->nodes.nr, "twins",
+			 (int)g->nr_twins, "silent", silent ?: "", "services", services_json(g),
+			 "labels", label_counts_json(g), "nodes", nodes);
 }
 
 struct asked {
@@ -242,6 +263,7 @@ struct fleet_requests {
 	struct controller_host host; /* of the census */
 	struct controller *census, *next_census;
 	u64 census_ms, census_ns, watched_ns;
+	struct fleet_overview *overview;
 	VEC(struct asked *) list; /* the oldest first */
 	u64 last_id;
 };
@@ -329,13 +351,16 @@ static void begin_census(struct fleet_requests *all)
 		expect_nodes(all, all->next_census);
 }
 
+static bool is_watched(const struct fleet_requests *all)
+{
+	return all->watched_ns && time_mono_ns() - all->watched_ns < WATCHED_NS;
+}
+
 static void step_census(struct fleet_requests *all)
 {
-	u64 now = time_mono_ns();
-	bool is_due = !all->census_ns || now - all->census_ns > CENSUS_NS;
-	bool is_watched = all->watched_ns && now - all->watched_ns < WATCHED_NS;
+	bool is_due = !all->census_ns || time_mono_ns() - all->census_ns > CENSUS_NS;
 
-	if (!all->next_census && all->connection.is_up && is_due && is_watched)
+	if (!all->next_census && all->connection.is_up && is_due && is_watched(all))
 		begin_census(all);
 	if (!all->next_census)
 		return;
@@ -346,6 +371,28 @@ static void step_census(struct fleet_requests *all)
 	all->census = take(all->next_census);
 	all->census_ms = time_wall_ns() / NS_PER_MS;
 	all->sv->changed |= CHANGED_FLEET;
+}
+
+static size_t nr_running(const struct fleet_requests *all)
+{
+	size_t nr = 0;
+
+	vec_each(r, &all->list)
+		nr += !(*r)->ended_ms;
+	return nr;
+}
+
+/*
+ * Reads the use of services while somebody looks. A node answers one request a second of a key, and
+ * serves a few at a time: those of people come first.
+ */
+static void step_overview(struct fleet_requests *all)
+{
+	bool may_ask = all->connection.is_up && is_watched(all) && all->census &&
+		       !all->next_census && !nr_running(all);
+
+	if (fleet_overview_step(all->overview, &all->host, may_ask, time_wall_ns() / NS_PER_MS))
+		all->sv->changed |= CHANGED_FLEET;
 }
 
 /* A kept_fn. */
@@ -430,15 +477,6 @@ static void drop_oldest(struct fleet_requests *all)
 	all->list.nr = left;
 }
 
-static size_t nr_running(const struct fleet_requests *all)
-{
-	size_t nr = 0;
-
-	vec_each(r, &all->list)
-		nr += !(*r)->ended_ms;
-	return nr;
-}
-
 int fleet_requests_start(struct fleet_requests *all, const struct controller_order *o,
 			 const char *who, u64 *id)
 {
@@ -489,6 +527,7 @@ static void take_message(struct fleet_requests *all, const struct link_event *e)
 			controller_message((*r)->c, e->subject, e->bytes, e->len);
 	if (all->next_census)
 		controller_message(all->next_census, e->subject, e->bytes, e->len);
+	fleet_overview_message(all->overview, e->subject, e->bytes, e->len);
 }
 
 /* A node that JetStream has seen in the last 90 s, or the end of the list of these nodes. */
@@ -536,6 +575,7 @@ void fleet_requests_tick(struct fleet_requests *all)
 		return;
 	take_events(all);
 	step_census(all);
+	step_overview(all);
 	for (size_t i = 0; i < all->list.nr; i++) {
 		struct asked *r = all->list.at[i];
 		if (!r->c)
@@ -548,7 +588,7 @@ void fleet_requests_tick(struct fleet_requests *all)
 
 bool fleet_requests_run(const struct fleet_requests *all)
 {
-	return all && (all->next_census || nr_running(all));
+	return all && (all->next_census || fleet_overview_runs(all->overview) || nr_running(all));
 }
 
 void fleet_requests_watched(struct fleet_requests *all)
@@ -589,6 +629,7 @@ int fleet_requests_new(struct service *sv, const struct web_asks *o, struct flee
 	all->sv = sv;
 	all->o = o;
 	canary_open(&all->canary, o->kept);
+	all->overview = fleet_overview_new();
 	all->host = host_of(all);
 	/* The caller's copy stays, too: web_run's options outlive this. */
 	memcpy(all->private_key, o->private_key, sizeof(all->private_key));
@@ -626,6 +667,7 @@ void fleet_requests_free(struct fleet_requests *all)
 	vec_fini(&all->list);
 	controller_free(all->next_census);
 	controller_free(all->census);
+	fleet_overview_free(all->overview);
 	link_free(all->link);
 	fleet_connection_fini(&all->connection);
 	canary_fini(&all->canary);
@@ -662,8 +704,15 @@ json_t *fleet_requests_json(const struct fleet_requests *all)
 	auto_free char *url = bus_url_shown(all->o->url);
 	json_t *nats = fleet_connection_json(&all->connection);
 	json_object_set_new(nats, "url", json_string(url));
-	return json_pack("{s:o,s:s,s:I,s:o}", "nats", nats, "key", all->owner, "census_ms",
-			 (json_int_t)all->census_ms, "requests", list);
+	return json_pack("{s:o,s:s,s:I,s:I,s:o}", "nats", nats, "key", all->owner, "census_ms",
+			 (json_int_t)all->census_ms, "services_nr",
+			 (json_int_t)fleet_overview_readings(all->overview), "requests", list);
+}
+
+json_t *fleet_requests_services(const struct fleet_requests *all)
+{
+	return fleet_overview_json(all->overview,
+				   all->census ? controller_view(all->census).census : NULL);
 }
 
 json_t *fleet_requests_nodes(const struct fleet_requests *all)

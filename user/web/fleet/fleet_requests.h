@@ -59,5 +59,8 @@ int fleet_requests_stop(struct fleet_requests *all, u64 id);
 /* The connection and the requests, the newest first. */
 json_t *fleet_requests_json(const struct fleet_requests *all);
 
+/* What the services used in the last hour (web/fleet/fleet_overview.h). */
+json_t *fleet_requests_services(const struct fleet_requests *all);
+
 /* The nodes and services of the last census. */
 json_t *fleet_requests_nodes(const struct fleet_requests *all);
