@@ -26,6 +26,9 @@
 #define JFR_PID_FIELD  "processId"
 #define JFR_COMM_FIELD "process"
 
+/* A field of events of samples: the other labels, as export/interchange/label_frame.h has them. */
+#define JFR_LABELS_FIELD "labels"
+
 /* Whether waits for objects of that class, "a.b.C" or "a/b/C", are waits for a lock. */
 bool jfr_class_is_lock(const char *name);
 

@@ -77,8 +77,12 @@ static void take_label(struct owned_labels *own, const struct tag *tag)
 	bool is_tag = !strncmp(tag->key, TAG_PREFIX, strlen(TAG_PREFIX));
 	int dim = is_tag ? -1 : labelsets_dim_find(tag->key);
 
-	if (dim < 0 || dim == LABEL_TIME || dim == LABEL_TAGS) {
-		tags_add_text(&own->tags, tag->key + (is_tag ? strlen(TAG_PREFIX) : 0), tag->text);
+	if (dim < 0 || dim == LABEL_TIME || dim == LABEL_TAGS || tag->is_number) {
+		const char *key = tag->key + (is_tag ? strlen(TAG_PREFIX) : 0);
+		if (tag->is_number)
+			tags_add_number(&own->tags, key, tag->number, tag->unit);
+		else
+			tags_add_text(&own->tags, key, tag->text);
 		return;
 	}
 	struct str clean = { 0 };
@@ -91,22 +95,55 @@ static void take_label(struct owned_labels *own, const struct tag *tag)
 		own->labels.tid = cut_number(own->texts[dim]);
 }
 
-static labels_id intern(struct profile *p, const char *name)
+static bool is_in_text(enum label label)
 {
-	auto_free char *inner = xstrndup(name + 1, strlen(name) - 2);
-	struct owned_labels own = { 0 };
-	const char *at = inner;
+	return label != LABEL_COMM && label != LABEL_THREAD && label != LABEL_STATE &&
+	       label != LABEL_TIME && label != LABEL_TAGS;
+}
+
+/* A tag with the name of a label of sysflame gets the prefix. */
+static void add_tag(struct tags *tags, const struct tag *tag)
+{
+	bool is_taken = labelsets_dim_find(tag->key) >= 0;
+	auto_free char *key = xasprintf("%s%s", is_taken ? TAG_PREFIX : "", tag->key);
+
+	if (tag->is_number)
+		tags_add_number(tags, key, tag->number, tag->unit);
+	else
+		tags_add_text(tags, key, tag->text);
+}
+
+char *label_text_make(const struct labels *l)
+{
+	const char *at = l->tags ?: "";
+	struct tags tags = { 0 };
 	struct tag tag;
 
-	for (int nr = 0; nr < TAGS_MAX && tag_next(&at, &tag); nr++) {
-		if (*tag.key && !tag.is_number)
+	for (enum label i = 0; i < NR_LABELS; i++)
+		if (is_in_text(i) && l->text[i] && *l->text[i])
+			tags_add_text(&tags, labelsets_dim_name(i), l->text[i]);
+	while (tag_next(&at, &tag)) {
+		add_tag(&tags, &tag);
+		tag_fini(&tag);
+	}
+	return tags_take(&tags);
+}
+
+labels_id label_text_intern(struct profile *p, const char *text, const struct labels *base)
+{
+	struct owned_labels own = { .labels = *base };
+	const char *at = text;
+	struct tag tag;
+
+	for (int nr = 0; nr < NR_LABELS + TAGS_MAX && tag_next(&at, &tag); nr++) {
+		if (*tag.key)
 			take_label(&own, &tag);
 		tag_fini(&tag);
 	}
 	free(own.texts[LABEL_TAGS]);
 	own.texts[LABEL_TAGS] = tags_take(&own.tags);
 	for (int i = 0; i < NR_LABELS; i++)
-		own.labels.text[i] = own.texts[i];
+		own.labels.text[i] = own.texts[i] ?: base->text[i];
 	labels_id id = profile_intern_labels(p, &own.labels);
 	for (int i = 0; i < NR_LABELS; i++)
 		free(own.texts[i]);
@@ -128,7 +165,8 @@ static void move_node(struct taking *t, node_id n)
 	const char *name = frames_get(t->p->frames, node->frame)->name;
 
 	if (!node->parent && n >= t->first_node && is_label_frame(name)) {
-		t->labels[n] = intern(t->p, name) + 1ull;
+		auto_free char *text = xstrndup(name + 1, strlen(name) - 2);
+		t->labels[n] = label_text_intern(t->p, text, &(struct labels){ 0 }) + 1ull;
 		t->at[n] = 0;
 		return;
 	}

@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/str.h"
 #include "export/interchange/jfr.h"
+#include "export/interchange/label_frame.h"
 #include "export/readers/jfr_chunk.h"
 #include "export/readers/reader.h"
 
@@ -140,6 +141,7 @@ enum event_field {
 	FIELD_STATE,
 	FIELD_WEIGHT, /* without this field, each event weighs 1 */
 	FIELD_OBJECT, /* its class becomes the leaf */
+	FIELD_LABELS, /* of chunks that sysflame wrote */
 	NR_EVENT_FIELDS,
 };
 
@@ -151,9 +153,9 @@ struct source {
 	bool is_ticks;
 };
 
-#define EVENT(thread, weight, object)                         \
-	{                                                     \
-		"stackTrace", thread, "state", weight, object \
+#define EVENT(thread, weight, object)                                           \
+	{                                                                       \
+		"stackTrace", thread, "state", weight, object, JFR_LABELS_FIELD \
 	}
 
 enum source_index {
@@ -242,6 +244,7 @@ struct reader_state {
 	VEC(struct running) running;
 	u32 types[NR_SOURCES], counts[NR_SOURCES]; /* types of weights, plus one; 0: not known */
 	u64 nr_added;                              /* weights */
+	u64 label_bytes, nr_labels_out;            /* of texts in FIELD_LABELS */
 	u64 nr_chunks;                             /* whole ones */
 	u64 unread;         /* bytes of an unfinished chunk at the end, and behind it */
 	bool is_unfinished; /* the file ends in a part of a chunk */
@@ -258,6 +261,31 @@ static const char *cleaned(const struct str *text, struct str *out)
 	return out->at;
 }
 
+/* The labels of an event of sysflame besides those of `base`. */
+static labels_id find_labels(struct reader_state *r, const struct labels *base)
+{
+	const struct jfr_value *field = &r->fields[FIELD_LABELS];
+	auto_str struct str text = { 0 };
+
+	if (!r->stacks.is_own || !field->class || !jfr_text(&r->stacks.chunk, field, &text))
+		return profile_intern_labels(r->p, base);
+	r->label_bytes += text.len;
+	if (r->label_bytes > EXTERNAL_NAMES_MAX) {
+		profile_note(r->p, "labels_left_out", "labels of samples left out beyond 256 MB",
+			     ++r->nr_labels_out);
+		return profile_intern_labels(r->p, base);
+	}
+	return label_text_intern(r->p, text.at ?: "", base);
+}
+
+static u64 labels_key(const struct reader_state *r)
+{
+	const struct jfr_value *field = &r->fields[FIELD_LABELS];
+	u64 key = r->stacks.is_own && field->class ? jfr_number(field) : 0;
+
+	return key ? hash_u64(key) : 0;
+}
+
 static labels_id find_thread(struct reader_state *r, enum thread_state state)
 {
 	auto_str struct str name = { 0 }, comm = { 0 }, clean_name = { 0 }, clean_comm = { 0 };
@@ -266,8 +294,9 @@ static labels_id find_thread(struct reader_state *r, enum thread_state state)
 	struct labels labels = { .comm = "", .thread = "", .state = state_labels[state] };
 
 	if (!key->class || !key->is_constant)
-		return profile_intern_labels(r->p, &labels);
-	u64 *known = dict_add(&r->threads, jfr_number(key) * NR_THREAD_STATES + state);
+		return find_labels(r, &labels);
+	u64 *known =
+		dict_add(&r->threads, (jfr_number(key) * NR_THREAD_STATES + state) ^ labels_key(r));
 	if (*known)
 		return (labels_id)(*known - 1);
 	if (jfr_constant(&r->stacks.chunk, key, &thread)) {
@@ -280,7 +309,7 @@ static labels_id find_thread(struct reader_state *r, enum thread_state state)
 			jfr_own_process(&r->stacks, &thread, &labels, &comm);
 		labels.comm = cleaned(&comm, &clean_comm);
 	}
-	*known = profile_intern_labels(r->p, &labels) + 1ull;
+	*known = find_labels(r, &labels) + 1ull;
 	return (labels_id)(*known - 1);
 }
 

@@ -44,7 +44,7 @@ int jfr_write(const struct profile *p, FILE *out)
 	jfr_pools_init(&constants, p);
 	u64 events_bytes = 0;
 	int err = jfr_write_events(p, &constants, NULL, &events_bytes);
-	jfr_add_types(&types);
+	jfr_add_types(&types, constants.has_labels);
 	jfr_add_pools(&constants, &pools);
 	u64 types_at = HEADER_BYTES, pools_at = types_at + types.len,
 	    len = pools_at + pools.len + events_bytes;

@@ -153,6 +153,14 @@ static void end_event(struct writing *w)
 	flush(w, 1 << 16);
 }
 
+/* An event of a sample has its labels last. */
+static void end_sample(struct writing *w, const struct weight *v)
+{
+	if (w->pools->has_labels)
+		jfr_add_number(&w->body, jfr_labels(w->pools, v->labels));
+	end_event(w);
+}
+
 static void begin_event(struct writing *w, enum jfr_type type, u64 time_ns)
 {
 	str_clear(&w->body);
@@ -280,7 +288,7 @@ static void write_event(struct writing *w, const struct sample *s, u64 time_ns, 
 		jfr_add_number(b, 0);
 		jfr_add_number(b, w->p->rate_hz >= 1 ? (u64)(1e9 / w->p->rate_hz) : 0);
 		jfr_add_number(b, 0);
-		end_event(w);
+		end_sample(w, s->weight);
 		return;
 	}
 	if (s->event == JFR_MONITOR || s->event == JFR_PARK || s->event == JFR_NATIVE_LOCK)
@@ -290,7 +298,7 @@ static void write_event(struct writing *w, const struct sample *s, u64 time_ns, 
 	if (s->event == JFR_EXECUTION || s->event == JFR_NATIVE)
 		jfr_add_number(b, s->event == JFR_NATIVE ? JFR_STATE_RUNNABLE : JFR_STATE_DEFAULT);
 	add_weight(w, s, value);
-	end_event(w);
+	end_sample(w, s->weight);
 }
 
 /* Samples by the clock of one stack are one event. `wall_ns` 0: the profile counts samples only. */
@@ -304,7 +312,7 @@ static void write_wall(struct writing *w, const struct sample *s, u64 nr, u64 wa
 		jfr_add_number(&w->body, state_of(&w->p->labels.at[s->weight->labels]));
 		jfr_add_number(&w->body, some);
 		jfr_add_number(&w->body, wall_ns);
-		end_event(w);
+		end_sample(w, s->weight);
 		left -= some;
 		wall_ns = 0;
 	}

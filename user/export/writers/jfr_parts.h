@@ -78,8 +78,9 @@ enum jfr_thread_state {
 	JFR_STATE_SLEEPING,
 };
 
-/* Appends the event that describes all types. */
-void jfr_add_types(struct str *out);
+/* Appends the event that describes all types. `has_labels`: events of samples have
+ * JFR_LABELS_FIELD. */
+void jfr_add_types(struct str *out, bool has_labels);
 
 /*
  * jfr_pools.c: the constants, which are symbols, classes, methods, stacks and threads. Events refer
@@ -114,7 +115,8 @@ struct jfr_pools {
 	VEC(node_id) stacks;
 	struct jfr_frame_entry *frames; /* by frame */
 	u32 *stack_of;                  /* by node: key of the stack that ends there */
-	u32 *thread_of;                 /* by label set: key + 1 */
+	u32 *thread_of, *labels_of;     /* by label set: key + 1 */
+	bool has_labels;                /* samples have more labels than process and thread */
 	struct dict packages;           /* by symbol */
 	struct dict class_of, method_of, thread_of_name, pairs, thread_keys;
 };
@@ -125,6 +127,9 @@ void jfr_pools_fini(struct jfr_pools *all);
 /* The keys of constants, which are added if they are missing. */
 u32 jfr_stack(struct jfr_pools *all, node_id leaf);
 u32 jfr_thread(struct jfr_pools *all, labels_id labels);
+
+/* The symbol of the labels besides process and thread (export/interchange/label_frame.h). */
+u32 jfr_labels(struct jfr_pools *all, labels_id labels);
 
 /* The class whose name a frame has. */
 u32 jfr_class(struct jfr_pools *all, frame_id frame);

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "export/interchange/jfr.h"
+#include "export/interchange/label_frame.h"
 #include "export/writers/jfr_parts.h"
 #include "export/writers/jfr_words.h"
 #include "profile/frames/java_signature.h"
@@ -24,6 +25,9 @@ void jfr_pools_init(struct jfr_pools *all, const struct profile *p)
 	all->frames = xcalloc(frames_nr(p->frames) + 1, sizeof(all->frames[0]));
 	all->stack_of = xcalloc(p->nodes.nr + 1, sizeof(all->stack_of[0]));
 	all->thread_of = xcalloc(p->labels.nr + 1, sizeof(all->thread_of[0]));
+	all->labels_of = xcalloc(p->labels.nr + 1, sizeof(all->labels_of[0]));
+	vec_each(w, &p->weights)
+		all->has_labels = all->has_labels || jfr_labels(all, w->labels);
 }
 
 void jfr_pools_fini(struct jfr_pools *all)
@@ -36,6 +40,7 @@ void jfr_pools_fini(struct jfr_pools *all)
 	free(all->frames);
 	free(all->stack_of);
 	free(all->thread_of);
+	free(all->labels_of);
 	dict_fini(&all->packages);
 	dict_fini(&all->class_of);
 	dict_fini(&all->method_of);
@@ -201,6 +206,15 @@ u32 jfr_thread(struct jfr_pools *all, labels_id labels)
 	if (!all->thread_of[labels])
 		all->thread_of[labels] = find_thread(all, &all->p->labels.at[labels]) + 1;
 	return all->thread_of[labels] - 1;
+}
+
+u32 jfr_labels(struct jfr_pools *all, labels_id labels)
+{
+	if (!all->labels_of[labels]) {
+		auto_free char *text = label_text_make(&all->p->labels.at[labels]);
+		all->labels_of[labels] = 1 + (*text ? symbol(all, text) : 0);
+	}
+	return all->labels_of[labels] - 1;
 }
 
 static void add_texts(struct str *out, enum jfr_type type, const char *const *texts, size_t nr)

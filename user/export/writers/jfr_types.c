@@ -339,8 +339,15 @@ static const char *super_type(enum jfr_type id)
 				    : NULL;
 }
 
-static void add_type(struct description *d, const struct type *t)
+static bool is_sample(enum jfr_type id)
 {
+	return id > JFR_EVENTS && id <= JFR_SAMPLE;
+}
+
+static void add_type(struct description *d, const struct type *t, bool has_labels)
+{
+	static const struct field labels = CONSTANT_FIELD(JFR_LABELS_FIELD, "Labels", JFR_SYMBOL);
+	bool is_labelled = has_labels && is_sample(t->id);
 	const char *super = super_type(t->id);
 	bool is_event = t->id > JFR_EVENTS && t->id < JFR_ANNOTATIONS;
 	u32 nr = 0;
@@ -354,7 +361,8 @@ static void add_type(struct description *d, const struct type *t)
 		add_attribute(d, "simpleType", "true");
 	if (super)
 		add_attribute(d, "superType", super);
-	add_nr_children(d, (t->label != NULL) + is_content_type(t->id) + is_event + nr);
+	add_nr_children(d,
+			(t->label != NULL) + is_content_type(t->id) + is_event + nr + is_labelled);
 	if (t->label)
 		add_annotation(d, JFR_LABEL, "value", t->label);
 	if (is_content_type(t->id))
@@ -363,33 +371,35 @@ static void add_type(struct description *d, const struct type *t)
 		add_annotation(d, JFR_CATEGORY, "value-0", "sysflame");
 	for (u32 i = 0; i < nr; i++)
 		add_field(d, &t->fields[i]);
+	if (is_labelled)
+		add_field(d, &labels);
 }
 
-static void add_tree(struct description *d)
+static void add_tree(struct description *d, bool has_labels)
 {
 	add_element(d, "root", 0);
 	add_nr_children(d, 2);
 	add_element(d, "metadata", 0);
 	add_nr_children(d, ARRAY_SIZE(types));
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-		add_type(d, &types[i]);
+		add_type(d, &types[i], has_labels);
 	add_element(d, "region", 2);
 	add_attribute(d, "locale", "en_US");
 	add_attribute(d, "gmtOffset", "0");
 	add_nr_children(d, 0);
 }
 
-void jfr_add_types(struct str *out)
+void jfr_add_types(struct str *out, bool has_labels)
 {
 	struct description d = { 0 };
 	auto_str struct str body = { 0 };
 
 	texts_init(&d.texts);
-	add_tree(&d);
+	add_tree(&d, has_labels);
 	jfr_add_number(&body, JFR_METADATA);
 	jfr_add_number(&body, 0); /* start */
 	jfr_add_number(&body, 0); /* duration */
-	jfr_add_number(&body, DESCRIPTION_ID);
+	jfr_add_number(&body, DESCRIPTION_ID + has_labels);
 	jfr_add_number(&body, d.texts.all.nr);
 	vec_each(text, &d.texts.all)
 		jfr_add_text(&body, *text);
