@@ -111,9 +111,32 @@ static void wrong_patterns_are_refused_and_change_nothing(void **state)
 	redaction_free(r);
 }
 
+static void values_of_tags_are_replaced_and_the_other_tags_stay(void **state)
+{
+	static const char *const cases[][3] = {
+		{ "/tenant_\\w+/", "http.route=/a, user=tenant_anna",
+		  "http.route=/a, user=" REDACTED },
+		{ "user", "http.route=/a, user=anna", REDACTED "=anna, http.route=/a" },
+		{ "user=anna", "http.route=/a, user=anna", "http.route=/a, user=" REDACTED },
+		{ "x%y", "a=x%25y, b=z", "a=" REDACTED ", b=z" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct redaction *r = with(cases[i][0]);
+		auto_profile struct profile *p = profile_new();
+		const struct labels l = { .comm = "c", .tags = cases[i][1] };
+		profile_add(p, profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "f", "")),
+			    profile_intern_labels(p, &l), profile_find_type(p, "cpu", "ns"), 1);
+		redaction_profile(r, p);
+		assert_string_equal(p->labels.at[p->weights.at[0].labels].tags, cases[i][2]);
+		redaction_free(r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_of_tags_are_replaced_and_the_other_tags_stay),
 		cmocka_unit_test(a_name_with_a_match_is_replaced_as_a_whole),
 		cmocka_unit_test(stacks_that_become_equal_are_joined_and_sums_stay),
 		cmocka_unit_test(modules_notes_title_and_target_are_redacted),

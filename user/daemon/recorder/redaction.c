@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
+#include "export/interchange/tags.h"
 #include "profile/frames/pattern.h"
 
 #define PATTERN_MAX 256
@@ -148,14 +149,57 @@ static frame_id redact_frame(const struct redaction *r, const struct profile *p,
 	return frames_intern(to, f->kind, name, matches(r, f->module) ? REDACTED : f->module);
 }
 
+/* Tags are matched one by one, without the escapes of their text (export/interchange/tags.h). */
+static bool tag_matches(const struct redaction *r, const struct tag *t)
+{
+	auto_free char *whole = xasprintf("%s=%s", t->key, t->text);
+
+	return matches(r, whole) || matches(r, t->unit);
+}
+
+static bool label_matches(const struct redaction *r, const struct labels *l, int label)
+{
+	const char *text = l->text[label];
+	bool result = matches(r, text);
+	struct tag tag;
+
+	while (label == LABEL_TAGS && text && !result && tag_next(&text, &tag)) {
+		result = tag_matches(r, &tag);
+		tag_fini(&tag);
+	}
+	return result;
+}
+
+/* Each tag that matches keeps its key, unless that matches, too. The caller frees the text. */
+static char *redact_tags(const struct redaction *r, const char *text)
+{
+	struct tags all = { 0 };
+	struct tag tag;
+
+	for (size_t nr = 0; nr < TAGS_MAX && tag_next(&text, &tag); nr++) {
+		bool is_key = matches(r, tag.key), is_hit = tag_matches(r, &tag);
+		const char *key = is_key ? REDACTED : tag.key;
+		if (is_hit && (!is_key || matches(r, tag.text)))
+			tags_add_text(&all, key, REDACTED);
+		else if (tag.is_number)
+			tags_add_number(&all, key, tag.number, tag.unit);
+		else
+			tags_add_text(&all, key, tag.text);
+		tag_fini(&tag);
+	}
+	return tags_take(&all);
+}
+
 static labels_id redact_labels(const struct redaction *r, const struct labels *l,
 			       struct profile *to)
 {
 	struct labels own = *l;
+	auto_free char *tags = label_matches(r, l, LABEL_TAGS) ? redact_tags(r, l->tags) : NULL;
 
 	for (int i = 0; i < NR_LABELS; i++)
 		if (matches(r, l->text[i]))
 			own.text[i] = REDACTED;
+	own.tags = tags ?: l->tags;
 	return profile_intern_labels(to, &own);
 }
 
@@ -168,7 +212,7 @@ static bool is_touched(const struct redaction *r, const struct profile *p)
 	}
 	vec_each(l, &p->labels)
 		for (int i = 0; i < NR_LABELS; i++)
-			if (matches(r, l->text[i]))
+			if (label_matches(r, l, i))
 				return true;
 	return false;
 }
