@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * requests [THREADS [SECONDS]]: threads that serve eight routes by turns, for 100 us each, and
- * publish each request as OpenTelemetry's OTEP 4947 describes, independent of sysflame's reader.
+ * requests [THREADS [SECONDS [silent]]]: threads that serve eight routes by turns, for 100 us each,
+ *and publish each request as OpenTelemetry's OTEP 4947 describes, independent of sysflame's reader.
  * The functions route_0 to route_7 serve the routes; each uses CPU time, waits and allocates in
  * planted shares. Prints a line once it has published, and at SIGUSR1 or the end the truth: "ROUTE
- * CPU_NS WAIT_NS BYTES" for each route.
+ * CPU_NS WAIT_NS BYTES" for each route. A silent one writes its records, but publishes nothing.
  *
  * The variable is in the program. Other variants are built from this file, too:
  *	-DSLOT		only the variable and request_slot(), as a library
@@ -27,7 +27,7 @@ const void **request_slot(void)
 #include <pthread.h>
 #include <signal.h>
 
-#include "publish.h"
+#include "request_record.h"
 
 #ifdef ELSEWHERE
 extern const void **request_slot(void) __attribute__((weak));
@@ -46,12 +46,6 @@ static const void **(*slot)(void) = own_slot;
 #define ROUTES      8
 #define THREADS_MAX 64
 #define US          1000L
-
-struct record {
-	unsigned char trace[16], span[8], valid, flags;
-	uint16_t attributes_bytes;
-	unsigned char attributes[612];
-} __attribute__((packed, aligned(2)));
 
 /* Shares of 100, and by route: how long it waits at a time, how much it allocates. */
 static const int turns[ROUTES] = { 3, 5, 7, 11, 13, 17, 19, 25 };
@@ -73,32 +67,9 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static void add_attribute(struct record *r, int key, const char *value)
+static void begin_request(struct record *r, const char *route, uint64_t number, uint64_t thread)
 {
-	unsigned char *at = r->attributes + r->attributes_bytes;
-	size_t len = strlen(value);
-
-	at[0] = (unsigned char)key;
-	at[1] = (unsigned char)len;
-	memcpy(at + 2, value, len);
-	r->attributes_bytes = (uint16_t)(r->attributes_bytes + 2 + len);
-}
-
-static void begin_request(struct record *r, int route, uint64_t number, uint64_t thread)
-{
-	char text[32];
-
-	r->valid = 0;
-	atomic_signal_fence(memory_order_seq_cst);
-	memcpy(r->trace, &number, 8);
-	memcpy(r->trace + 8, &thread, 8);
-	memcpy(r->span, &number, 8);
-	r->attributes_bytes = 0;
-	add_attribute(r, 1, "GET");
-	snprintf(text, sizeof(text), "/r%d", route);
-	add_attribute(r, 0, text);
-	atomic_signal_fence(memory_order_seq_cst);
-	r->valid = 1;
+	fill_record(r, route, number, thread);
 	*(const void *volatile *)slot() = r;
 }
 
@@ -150,16 +121,29 @@ static void *serve_all(void *number)
 	uint64_t thread = (uint64_t)(uintptr_t)number, nr = 0;
 	struct record record = { .flags = 1 };
 	unsigned seed = (unsigned)thread + 1;
+	char text[32];
 
 	while (!is_over) {
 		int turn = rand_r(&seed) % 100, route = 0;
 		while (turn >= turns[route])
 			turn -= turns[route++];
-		begin_request(&record, route, ++nr, thread);
+		snprintf(text, sizeof(text), "/r%d", route);
+		begin_request(&record, text, ++nr, thread);
 		serves[route](&truths[thread][route]);
 		end_request();
 	}
 	return NULL;
+}
+
+/* One more thread, whose request never ends. */
+static void *wait_for_ever(void *unused)
+{
+	static struct record record;
+
+	begin_request(&record, "/waits", 1, THREADS_MAX);
+	for (;;)
+		pause();
+	return unused;
 }
 
 static void print_truth(void)
@@ -195,26 +179,20 @@ static int load_slot(void)
 
 int main(int argc, char **argv)
 {
-	static const char *const keys[] = { "http.route", "http.request.method" };
-	static struct otel_bytes payload;
 	int nr = argc > 1 ? atoi(argv[1]) : 4, seconds = argc > 2 ? atoi(argv[2]) : 0;
-	pthread_t threads[THREADS_MAX];
+	pthread_t threads[THREADS_MAX], waiting;
 	sigset_t asked;
 
 	sigemptyset(&asked);
 	sigaddset(&asked, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &asked, NULL);
-	struct otel_header *h = otel_map("memfd");
-	if (!h || nr < 1 || nr > THREADS_MAX)
+	if (nr < 1 || nr > THREADS_MAX || (argc < 4 && publish_keys()))
 		return 1;
-	otel_service(&payload, "requests", "1.0");
-	otel_text(&payload, 2, "threadlocal.schema_version", "tlsdesc_v1_dev");
-	otel_texts(&payload, 2, "threadlocal.attribute_key_map", keys, 2);
-	otel_publish(h, payload.at, (uint32_t)payload.len);
 	if (load_slot())
 		return 1;
 	for (int i = 0; i < nr; i++)
 		pthread_create(&threads[i], NULL, serve_all, (void *)(uintptr_t)i);
+	pthread_create(&waiting, NULL, wait_for_ever, NULL);
 	puts("published");
 	fflush(stdout);
 	struct timespec left = { seconds ? seconds : 1000000, 0 };

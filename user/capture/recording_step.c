@@ -45,8 +45,10 @@ static void begin(struct recording *r)
 }
 
 static struct sample *sample_of(const struct blocked_thread *p, const struct sources_wait *wait,
-				const struct tables *tables)
+				const struct node *n)
 {
+	const struct process *of = processes_find(n->processes, task_process(&p->sample.task));
+	u64 context[REQUEST_WORDS];
 	const struct user_regs_struct regs = {
 		.rip = p->pc,
 		.rsp = p->sp,
@@ -59,8 +61,8 @@ static struct sample *sample_of(const struct blocked_thread *p, const struct sou
 		.fs_base = p->tls,
 	};
 	struct walked walked = { 0 };
-	bool known =
-		!walker_walk(tables, (pid_t)p->sample.task.pid, &regs, p->start_stack, &walked);
+	bool known = !walker_walk(unwinding_tables(n->unwinding), (pid_t)p->sample.task.pid, &regs,
+				  p->start_stack, &walked);
 	struct sample head = p->sample;
 
 	head.event = (u16)wait->number;
@@ -68,16 +70,17 @@ static struct sample *sample_of(const struct blocked_thread *p, const struct sou
 	head.unit_ns = wait->unit_ns;
 	if (wait->is_idle)
 		head.state = STATE_IDLE;
+	head.nr_context = of ? (u8)requests_read(of, p->tls, context) : 0;
 	if (!known)
 		walked.reason = STAT_NO_MAPPING;
-	struct sample *s = walked_sample(&walked, &head, p->kernel, NULL);
+	struct sample *s = walked_sample(&walked, &head, p->kernel, context);
 	walked_fini(&walked);
 	s->kind = RECORD_PENDING;
 	return s;
 }
 
 struct walk {
-	const struct tables *tables;
+	const struct node *node;
 	VEC(struct sample *) samples;
 	VEC(u64) since; /* the begin of the wait of each sample */
 };
@@ -86,7 +89,7 @@ static void walk_thread(const struct blocked_thread *p, const struct sources_wai
 {
 	struct walk *walk = ctx;
 
-	vec_push(&walk->samples, sample_of(p, wait, walk->tables));
+	vec_push(&walk->samples, sample_of(p, wait, walk->node));
 	vec_push(&walk->since, p->sample.weight);
 }
 
@@ -109,7 +112,7 @@ static void want_tables(const struct blocked_thread *p, const struct sources_wai
  */
 static void walk_blocked(struct recording *r)
 {
-	struct walk walk = { .tables = unwinding_tables(r->node->unwinding) };
+	struct walk walk = { .node = r->node };
 	struct dict since = { 0 };
 
 	sources_blocked(r->sources, walk_thread, &walk);

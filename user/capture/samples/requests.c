@@ -14,6 +14,7 @@
 #include "capture/unwind/sample_stack.h"
 #include "export/interchange/tags.h"
 #include "jvm/process/process_context.h"
+#include "proc/mem.h"
 #include "profile/labels.h"
 
 #define KEYS_AGAIN_NS (100 * NS_PER_MS) /* between looks for the names of unknown keys */
@@ -160,6 +161,43 @@ void requests_follow(struct requests *r, struct process *p)
 		place(r, p);
 	else if (r->placed.nr)
 		unplace(r, p->id.pid);
+}
+
+/* The address of the thread's variable; 0 if it has none. See bpf/context.bpf.c. */
+static u64 find_variable(struct mem *m, const struct thread_variable *v, u64 tls)
+{
+	u64 table, nr, block = tls, entry = v->is_musl ? sizeof(u64) : 2 * sizeof(u64);
+
+	if (v->module &&
+	    (mem_read_u64(m, tls + sizeof(u64), &table) ||
+	     mem_read_u64(m, v->is_musl ? table : table - entry, &nr) || nr < v->module ||
+	     mem_read_u64(m, table + entry * v->module, &block) || block == ~0ull))
+		return 0;
+	return block ? block + (u64)v->offset : 0;
+}
+
+static size_t read_record(struct mem *m, u64 variable, struct thread_context *out)
+{
+	u64 record;
+
+	if (!variable || mem_read_u64(m, variable, &record) || !record ||
+	    mem_read(m, record, out, sizeof(*out)) || out->is_valid != 1)
+		return 0;
+	size_t bytes = out->attributes_bytes <= CONTEXT_ATTRIBUTES ? out->attributes_bytes : 0;
+	return mem_read(m, record + sizeof(*out), out->attributes, bytes) ? sizeof(*out)
+									  : sizeof(*out) + bytes;
+}
+
+size_t requests_read(const struct process *p, u64 tls, u64 words[REQUEST_WORDS])
+{
+	const struct process_context *c = &p->context;
+	struct mem *m;
+
+	if (!c->has_threads || !c->has_variable || mem_open(p->id, &m))
+		return 0;
+	size_t bytes = read_record(m, find_variable(m, &c->variable, tls), (void *)words);
+	mem_free(m);
+	return (bytes + sizeof(u64) - 1) / sizeof(u64);
 }
 
 static struct of_process *find(const struct requests *r, const struct process *p)
