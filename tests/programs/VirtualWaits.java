@@ -7,7 +7,9 @@ import java.util.concurrent.locks.*;
  * Every 100 ms it prints a line "NANOTIME A B C": the time of System.nanoTime, and the nanoseconds
  * waited so far below the methods seventy, twenty and ten, which take 70, 20 and 10 % of the waits.
  * Threads that still wait are counted up to that moment. KIND: sleep, park, lock, monitor, wait,
- * condition, semaphore, queue, forever; "direct-" before it starts the threads without an executor.
+ * condition, semaphore, queue, forever; "direct-" before it starts the threads without an executor,
+ * "scope-" starts each in a StructuredTaskScope of its own, which is opened by a platform thread, a
+ * virtual thread, or a thread of another scope (--enable-preview).
  * socket: reads a byte from a server of its own, which answers after 3 ms. file: reads a byte from a
  * pipe in the same way, for which a thread keeps its carrier.
  * mixed: each waits for ever, in one of six ways, at a depth of its own.
@@ -203,18 +205,58 @@ public class VirtualWaits {
 			.invoke(null, factory);
 	}
 
+	/* Opens a scope, starts a thread in it, and waits for it. */
+	static void runInScope(Callable<Object> task) {
+		try {
+			Class<?> type = Class.forName("java.util.concurrent.StructuredTaskScope");
+			Object scope;
+			try {
+				scope = type.getMethod("open").invoke(null);
+			} catch (NoSuchMethodException e) { /* before JDK 25 it is a class */
+				scope = type.getConstructor().newInstance();
+			}
+			type.getMethod("fork", Callable.class).invoke(scope, task);
+			type.getMethod("join").invoke(scope);
+		} catch (ReflectiveOperationException e) {
+			throw new IllegalStateException(e);
+		}
+	}
+
+	static void startInScope(int first, String kind) throws Exception {
+		Callable<Object> task = () -> {
+			work(first, kind);
+			return null;
+		};
+		Runnable opens = () -> runInScope(task);
+		if (first % 3 == 0) {
+			Thread platform = new Thread(opens);
+			platform.setDaemon(true);
+			platform.start();
+		} else {
+			if (first % 3 == 1)
+				opens = () -> runInScope(() -> {
+					runInScope(task);
+					return null;
+				});
+			Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, opens);
+		}
+	}
+
 	public static void main(String[] args) throws Exception {
 		boolean isDirect = args[0].startsWith("direct-");
-		String kind = isDirect ? args[0].substring(7) : args[0];
+		boolean isScoped = args[0].startsWith("scope-");
+		String kind = isDirect ? args[0].substring(7) : isScoped ? args[0].substring(6) : args[0];
 		int threads = Integer.parseInt(args[1]);
 		long end = System.nanoTime() + Long.parseLong(args[2]) * 1_000_000_000L;
 		workers = new Worker[threads];
 		for (int i = 0; i < threads; i++)
 			workers[i] = new Worker();
-		ExecutorService executor = isDirect ? null : executor();
+		ExecutorService executor = isDirect || isScoped ? null : executor();
 		for (int i = 0; i < threads; i++) {
 			int first = i;
-			if (isDirect)
+			if (isScoped)
+				startInScope(i, kind);
+			else if (isDirect)
 				Thread.class.getMethod("startVirtualThread", Runnable.class)
 					.invoke(null, (Runnable)() -> work(first, kind));
 			else

@@ -21,6 +21,8 @@
 #define FRAMES_MAX   1024
 #define KEYS_MAX     512          /* threads of a look; among more some are chosen */
 #define KEPT_BYTES   (256u << 10) /* of buffers between looks */
+#define TRIES_MAX    4            /* to read a thread that changes meanwhile */
+#define NESTED_MAX   4            /* scopes of threads of scopes .. */
 #define NAMES_MAX    4096
 #define NAMES_NS     (2 * NS_PER_SEC)
 
@@ -45,11 +47,11 @@ struct kept_thread {
 struct virtual_threads {
 	struct vthread_layout layout;
 	struct lock_classes locks;
-	u64 unloads; /* at the last look */
-	double threads_per_slot;
-	double owed;       /* threads of looks in which all had changed */
-	struct dict names; /* id -> char *, owned */
-	u64 no_name;       /* the String that is the name of threads without one */
+	u64 unloads;                /* at the last look */
+	double threads_per_slot[2]; /* of sets of containers; of those of scopes */
+	double owed;                /* threads of looks in which all had changed */
+	struct dict names;          /* id -> char *, owned */
+	u64 no_name;                /* the String that is the name of threads without one */
 	u64 names_ns;
 	struct chunk_code code;
 	/* Of the look under way: */
@@ -57,6 +59,7 @@ struct virtual_threads {
 	VEC(struct lock_wait) waits; /* of those threads */
 	VEC(struct user_frame) frames;
 	VEC(u64) words;
+	VEC(struct scope_head) heads;
 	bool wants_locks;
 };
 
@@ -64,7 +67,8 @@ struct virtual_threads *virtual_threads_new(void)
 {
 	struct virtual_threads *v = xcalloc(1, sizeof(*v));
 
-	v->threads_per_slot = 0.5;
+	v->threads_per_slot[0] = 0.5;
+	v->threads_per_slot[1] = 0.1; /* a table has 16 slots, and few tasks */
 	return v;
 }
 
@@ -86,6 +90,7 @@ void virtual_threads_free(struct virtual_threads *v)
 	forget_names(v);
 	vec_fini(&v->kept);
 	vec_fini(&v->waits);
+	vec_fini(&v->heads);
 	vec_fini(&v->frames);
 	vec_fini(&v->words);
 	free(v);
@@ -107,12 +112,13 @@ size_t virtual_threads_bytes(const struct virtual_threads *v)
 	       dict_bytes(&v->locks.by_klass) + v->names.nr * 64 +
 	       v->code.blobs.cap * sizeof(v->code.blobs.at[0]) +
 	       v->kept.cap * sizeof(v->kept.at[0]) + v->waits.cap * sizeof(v->waits.at[0]) +
-	       v->frames.cap * sizeof(v->frames.at[0]) + v->words.cap * sizeof(v->words.at[0]);
+	       v->heads.cap * sizeof(v->heads.at[0]) + v->frames.cap * sizeof(v->frames.at[0]) +
+	       v->words.cap * sizeof(v->words.at[0]);
 }
 
 /* A thread that is looked at. */
 struct look {
-	u64 object, cont, chunk, id, name;
+	u64 object, cont, chunk, id, name, scopes;
 	struct lock_wait lock;
 	double share;
 	enum virtual_state state;
@@ -141,6 +147,8 @@ static bool parse_thread(const struct virtual_threads *v, const u8 *bytes, size_
 	out->cont = java_part_reference(o, bytes, len, f[F_VIRTUAL_CONT]);
 	out->id = java_part(bytes, len, f[F_THREAD_ID], 8);
 	out->name = java_part_reference(o, bytes, len, f[F_THREAD_NAME]);
+	out->scopes =
+		f[F_THREAD_SCOPES] ? java_part_reference(o, bytes, len, f[F_THREAD_SCOPES]) : 0;
 	out->lock.thread = out->object;
 	out->lock.blocker =
 		f[F_THREAD_BLOCKER] ? java_part_reference(o, bytes, len, f[F_THREAD_BLOCKER]) : 0;
@@ -385,6 +393,44 @@ static int look_at_some(struct virtual_threads *v, struct hotspot *h, struct loo
 	return err;
 }
 
+static void count_look(struct virtual_threads *v, const struct look *l, bool has_changed,
+		       struct virtual_counts *counts)
+{
+	counts->nr[l->state] += l->share;
+	counts->nr_read += l->state != VIRTUAL_OTHER;
+	counts->nr_changed += has_changed;
+	if (l->scopes)
+		vec_push(&v->heads, (struct scope_head){ l->scopes, l->share });
+}
+
+/*
+ * Looks at some threads at once. Those that changed while they were read are looked at again:
+ * threads with short waits change more often than others, which would get their weight.
+ */
+static int look_at_once(struct virtual_threads *v, struct hotspot *h, struct look *looks, size_t nr,
+			bool wants_stacks, struct virtual_counts *counts)
+{
+	int err = 0;
+
+	for (u32 i = 0; !err && nr && i < TRIES_MAX; i++) {
+		size_t again = 0;
+		err = read_threads(v, &h->jvm, looks, nr);
+		if (!err && wants_stacks)
+			err = look_at_some(v, h, looks, nr, &counts->nr_left_out);
+		for (size_t k = 0; k < nr; k++) {
+			const struct look *l = &looks[k];
+			bool has_changed = wants_stacks && is_unmounted(l) && !l->is_kept;
+			if (has_changed && i + 1 < TRIES_MAX)
+				looks[again++] =
+					(struct look){ .object = l->object, .share = l->share };
+			else
+				count_look(v, l, has_changed, counts);
+		}
+		nr = again;
+	}
+	return err;
+}
+
 /* What the threads of some sets are doing; those that are not mounted are read. */
 static int look_at_keys(struct virtual_threads *v, struct hotspot *h, const set_key_list *keys,
 			const thread_set_list *sets, double share, bool wants_stacks,
@@ -401,31 +447,23 @@ static int look_at_keys(struct virtual_threads *v, struct hotspot *h, const set_
 			looks[k].object = keys->at[i + k].object;
 			looks[k].share = share * sets->at[keys->at[i + k].owner].share;
 		}
-		err = read_threads(v, &h->jvm, looks, nr);
-		for (size_t k = 0; k < nr; k++) {
-			counts->nr[looks[k].state] += looks[k].share;
-			counts->nr_read += looks[k].state != VIRTUAL_OTHER;
-		}
-		if (!err && wants_stacks)
-			err = look_at_some(v, h, looks, nr, &counts->nr_left_out);
-		for (size_t k = 0; k < nr && wants_stacks; k++)
-			counts->nr_changed += is_unmounted(&looks[k]) && !looks[k].is_kept;
+		err = look_at_once(v, h, looks, nr, wants_stacks, counts);
 	}
 	return err;
 }
 
 /* Chooses slots of all tables and reads their elements. *share: what each slot stands for. */
-static int read_slots(struct virtual_threads *v, const struct vm_memory *j,
-		      const thread_set_list *sets, u32 most, set_key_list *keys, double *share,
-		      u64 *nr_left_out)
+static int read_slots(const struct virtual_threads *v, const struct vm_memory *j,
+		      const thread_set_list *sets, u32 most, double *per_slot, set_key_list *keys,
+		      double *share, u64 *nr_left_out)
 {
 	const struct set_fields fields = vthread_sets(&v->layout);
 	u64 total = 0;
 
 	vec_each(set, sets)
 		total += set->table.length;
-	double per_slot = v->threads_per_slot > 0.01 ? v->threads_per_slot : 0.01;
-	struct slot_choice c = slots_choose(total, (u32)(most / per_slot));
+	struct slot_choice c =
+		slots_choose(total, (u32)(most / (*per_slot > 0.01 ? *per_slot : 0.01)));
 	auto_free struct set_slot *slots = xcalloc(c.nr + 1, sizeof(*slots));
 	u64 before = 0;
 	u32 set = 0;
@@ -439,7 +477,7 @@ static int read_slots(struct virtual_threads *v, const struct vm_memory *j,
 	*share = c.stride;
 	int err = java_slots_read(j, &v->layout.objects, &fields, slots, c.nr, keys, nr_left_out);
 	if (!err && c.nr >= 16)
-		v->threads_per_slot = 0.8 * v->threads_per_slot + 0.2 * (double)keys->nr / c.nr;
+		*per_slot = 0.8 * *per_slot + 0.2 * (double)keys->nr / c.nr;
 	return err;
 }
 
@@ -563,32 +601,91 @@ static int visit_threads(struct virtual_threads *v, struct hotspot *h,
 	return err;
 }
 
+/* The scopes of platform threads. */
+static int find_heads(struct virtual_threads *v, const struct vm_memory *j)
+{
+	const struct jvm_field *object = &j->build.fields[THREAD_OBJECT];
+	struct java_threads list = { 0 };
+
+	if (!object->width)
+		return 0;
+	int err = hotspot_list_threads(j, &list);
+	auto_free u64 *at = list.at;
+	auto_free u64 *handles = xcalloc(list.nr + 1, sizeof(*handles));
+	for (size_t i = 0; i < list.nr; i++)
+		at[i] += object->at;
+	err = err ?: java_read_each(j->mem, at, list.nr, handles, sizeof(u64));
+	err = err ?: java_read_each(j->mem, handles, list.nr, at, sizeof(u64));
+	for (size_t i = 0; i < list.nr; i++)
+		at[i] = java_root(&v->layout.objects, at[i]);
+	err = err
+		      ?: java_follow(j, &v->layout.objects, at, list.nr,
+				     v->layout.fields[F_THREAD_SCOPES]);
+	for (size_t i = 0; !err && i < list.nr; i++)
+		if (at[i])
+			vec_push(&v->heads, (struct scope_head){ at[i], 1 });
+	return err == -ENOENT ? 0 : err;
+}
+
+/* Looks at the threads of some sets; v->heads gets the scopes that these threads have opened. */
+static int look_at_sets(struct virtual_threads *v, struct hotspot *h,
+			const struct virtual_look *look, const thread_set_list *sets,
+			double *per_slot, struct virtual_counts *counts)
+{
+	set_key_list keys = { 0 };
+	double share = 1;
+	int err = read_slots(v, &h->jvm, sets, look->most, per_slot, &keys, &share,
+			     &counts->nr_left_out);
+
+	share *= set_keys_thin(&keys, KEYS_MAX);
+	err = err ?: look_at_keys(v, h, &keys, sets, share, look->visit != NULL, counts);
+	vec_fini(&keys);
+	return err;
+}
+
+/* The threads of the scopes in v->heads, those of scopes that these have opened, and so on. */
+static int look_at_scopes(struct virtual_threads *v, struct hotspot *h,
+			  const struct virtual_look *look, struct virtual_counts *counts)
+{
+	thread_set_list sets = { 0 };
+	int err = find_heads(v, &h->jvm);
+
+	for (int i = 0; !err && v->heads.nr && i < NESTED_MAX; i++) {
+		sets.nr = 0;
+		err = thread_scopes_list(&h->jvm, &v->layout, v->heads.at, v->heads.nr, &sets,
+					 &counts->nr_left_out);
+		v->heads.nr = 0;
+		if (!err && sets.nr)
+			err = look_at_sets(v, h, look, &sets, &v->threads_per_slot[1], counts);
+	}
+	counts->nr_left_out += v->heads.nr;
+	vec_fini(&sets);
+	return err;
+}
+
 int virtual_threads_look(struct virtual_threads *v, struct hotspot *h,
 			 const struct virtual_look *look, struct virtual_counts *counts)
 {
 	int err = vthread_layout_update(&v->layout, &h->jvm, state_names, ARRAY_SIZE(state_names));
 	thread_set_list sets = { 0 };
-	set_key_list keys = { 0 };
-	double share = 1;
 	u64 unloads = hotspot_unloads(h);
 
 	*counts = (struct virtual_counts){ 0 };
 	if (err)
 		return err;
-	v->kept.nr = v->waits.nr = v->frames.nr = 0;
+	v->kept.nr = v->waits.nr = v->frames.nr = v->heads.nr = 0;
 	v->wants_locks = look->locks;
 	chunk_code_check(&v->code, h);
 	lock_classes_begin(&v->locks, unloads == v->unloads);
 	v->unloads = unloads;
 	err = thread_sets_list(&h->jvm, &v->layout, &sets, &counts->nr_left_out);
-	err = err ?: read_slots(v, &h->jvm, &sets, look->most, &keys, &share, &counts->nr_left_out);
-	share *= set_keys_thin(&keys, KEYS_MAX);
-	err = err ?: look_at_keys(v, h, &keys, &sets, share, look->visit != NULL, counts);
+	err = err ?: look_at_sets(v, h, look, &sets, &v->threads_per_slot[0], counts);
+	if (!err && thread_scopes_exist(&v->layout))
+		err = look_at_scopes(v, h, look, counts);
 	if (!err && look->visit)
 		err = visit_threads(v, h, look, counts);
 	free_large_buffers(v);
 	vec_fini(&sets);
-	vec_fini(&keys);
 	return err;
 }
 

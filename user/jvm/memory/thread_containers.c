@@ -7,6 +7,7 @@
 
 #define CONTAINERS_MAX  512 /* looked at at once */
 #define CONTAINER_BYTES 96
+#define SCOPES_MAX      16 /* of one thread */
 
 /* The set of a container of which the first bytes were read. */
 static u64 set_of(const struct vthread_layout *l, const u8 *bytes)
@@ -75,4 +76,59 @@ int thread_sets_list(const struct vm_memory *j, const struct vthread_layout *l,
 	if (!err && tables[1].at)
 		vec_push(out, (struct thread_set){ tables[1], 1 });
 	return err ?: tables[0].at ? list_registered(j, l, tables[0], out, nr_left_out) : 0;
+}
+
+bool thread_scopes_exist(const struct vthread_layout *l)
+{
+	return l->fields[F_THREAD_SCOPES] && l->fields[F_SCOPE_PREVIOUS] &&
+	       l->fields[F_FLOCK_THREADS] && l->fields[F_CONTAINER_FLOCK];
+}
+
+/* Appends the sets of the flocks at these addresses (0: none). */
+static int list_flocks(const struct vm_memory *j, const struct vthread_layout *l, u64 *flocks,
+		       const struct scope_head *heads, size_t nr, thread_set_list *out)
+{
+	const struct set_fields f = vthread_sets(l);
+	auto_free struct java_table *tables = xcalloc(nr + 1, sizeof(*tables));
+	int err = java_follow(j, &l->objects, flocks, nr, l->fields[F_FLOCK_THREADS]);
+
+	err = err ?: java_set_tables(j, &l->objects, &f, flocks, nr, tables);
+	for (size_t i = 0; !err && i < nr; i++)
+		if (tables[i].at)
+			vec_push(out, (struct thread_set){ tables[i], heads[i].share });
+	return err;
+}
+
+int thread_scopes_list(const struct vm_memory *j, const struct vthread_layout *l,
+		       const struct scope_head *heads, size_t nr, thread_set_list *out,
+		       u64 *nr_left_out)
+{
+	const struct java_objects *o = &l->objects;
+	u64 container = vthread_class_value(l, OF_FLOCK_CONTAINER);
+	auto_free u64 *scopes = xcalloc(nr + 1, sizeof(*scopes));
+	auto_free u64 *flocks = xcalloc(nr + 1, sizeof(*flocks));
+	auto_free u8 *bytes = xcalloc(nr + 1, CONTAINER_BYTES);
+	size_t nr_open = nr;
+	int err = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		scopes[i] = heads[i].scope;
+	for (int step = 0; !err && nr_open && step < SCOPES_MAX; step++) {
+		err = java_read_each(j->mem, scopes, nr, bytes, CONTAINER_BYTES);
+		nr_open = 0;
+		for (size_t i = 0; i < nr; i++) {
+			const u8 *scope = bytes + i * CONTAINER_BYTES;
+			bool has_threads = scopes[i] &&
+					   java_part_class(o, scope, CONTAINER_BYTES) == container;
+			flocks[i] = has_threads ? java_part_reference(o, scope, CONTAINER_BYTES,
+								      l->fields[F_CONTAINER_FLOCK])
+						: 0;
+			scopes[i] = java_part_reference(o, scope, CONTAINER_BYTES,
+							l->fields[F_SCOPE_PREVIOUS]);
+			nr_open += scopes[i] != 0;
+		}
+		err = err ?: list_flocks(j, l, flocks, heads, nr, out);
+	}
+	*nr_left_out += nr_open;
+	return err;
 }

@@ -117,7 +117,7 @@ static const char *missing_field(const struct vthread_layout *l)
 {
 	for (size_t i = 0; i < NR_FIELDS; i++)
 		if (field_names[i].class < NR_NEEDED && !l->fields[i] && i != F_TRACKS &&
-		    i != F_THREAD_BLOCKER)
+		    i != F_THREAD_BLOCKER && i != F_THREAD_SCOPES)
 			return field_names[i].name;
 	return l->chunk_end || l->chunk_arguments ? NULL : "bottom";
 }

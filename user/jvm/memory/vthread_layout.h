@@ -27,6 +27,9 @@
 	X(OF_MOVED, "java/util/concurrent/ConcurrentHashMap$ForwardingNode")               \
 	X(OF_EXECUTOR, "java/util/concurrent/ThreadPerTaskExecutor")                       \
 	X(OF_SHARED, "jdk/internal/vm/SharedThreadContainer")                              \
+	X(OF_SCOPE, "jdk/internal/vm/StackableScope")                                      \
+	X(OF_FLOCK, "jdk/internal/misc/ThreadFlock")                                       \
+	X(OF_FLOCK_CONTAINER, "jdk/internal/misc/ThreadFlock$ThreadContainerImpl")         \
 	X(OF_CLASS, "java/lang/Class")                                                     \
 	X(OF_SYNCHRONIZER, "java/util/concurrent/locks/AbstractOwnableSynchronizer")       \
 	X(OF_STAMPED, "java/util/concurrent/locks/StampedLock")
@@ -40,32 +43,36 @@ enum vthread_class {
 };
 
 /* X(slot, class, field) */
-#define FIELDS(X)                                        \
-	X(VIRTUAL_STATE, OF_VIRTUAL, "state")            \
-	X(VIRTUAL_CONT, OF_VIRTUAL, "cont")              \
-	X(VIRTUAL_CARRIER, OF_VIRTUAL, "carrierThread")  \
-	X(THREAD_NAME, OF_THREAD, "name")                \
-	X(THREAD_ID, OF_THREAD, "tid")                   \
-	X(THREAD_BLOCKER, OF_THREAD, "parkBlocker")      \
-	X(STRING_VALUE, OF_STRING, "value")              \
-	X(STRING_CODER, OF_STRING, "coder")              \
-	X(CONT_TAIL, OF_CONTINUATION, "tail")            \
-	X(CHUNK_PARENT, OF_CHUNK, "parent")              \
-	X(CHUNK_SIZE, OF_CHUNK, "size")                  \
-	X(CHUNK_SP, OF_CHUNK, "sp")                      \
-	X(REGISTRY, OF_CONTAINERS, "CONTAINER_REGISTRY") \
-	X(TRACKS, OF_CONTAINERS, "TRACK_ALL_THREADS")    \
-	X(VIEW_MAP, OF_VIEW, "map")                      \
-	X(MAP_TABLE, OF_MAP, "table")                    \
-	X(NODE_HASH, OF_NODE, "hash")                    \
-	X(NODE_KEY, OF_NODE, "key")                      \
-	X(NODE_NEXT, OF_NODE, "next")                    \
-	X(REFERENT, OF_REFERENCE, "referent")            \
-	X(ROOT_THREADS, OF_ROOT, "VTHREADS")             \
-	X(TREE_FIRST, OF_TREE, "first")                  \
-	X(MOVED_TABLE, OF_MOVED, "nextTable")            \
-	X(EXECUTOR_THREADS, OF_EXECUTOR, "threads")      \
-	X(SHARED_THREADS, OF_SHARED, "virtualThreads")   \
+#define FIELDS(X)                                          \
+	X(VIRTUAL_STATE, OF_VIRTUAL, "state")              \
+	X(VIRTUAL_CONT, OF_VIRTUAL, "cont")                \
+	X(VIRTUAL_CARRIER, OF_VIRTUAL, "carrierThread")    \
+	X(THREAD_NAME, OF_THREAD, "name")                  \
+	X(THREAD_ID, OF_THREAD, "tid")                     \
+	X(THREAD_BLOCKER, OF_THREAD, "parkBlocker")        \
+	X(THREAD_SCOPES, OF_THREAD, "headStackableScopes") \
+	X(STRING_VALUE, OF_STRING, "value")                \
+	X(STRING_CODER, OF_STRING, "coder")                \
+	X(CONT_TAIL, OF_CONTINUATION, "tail")              \
+	X(CHUNK_PARENT, OF_CHUNK, "parent")                \
+	X(CHUNK_SIZE, OF_CHUNK, "size")                    \
+	X(CHUNK_SP, OF_CHUNK, "sp")                        \
+	X(REGISTRY, OF_CONTAINERS, "CONTAINER_REGISTRY")   \
+	X(TRACKS, OF_CONTAINERS, "TRACK_ALL_THREADS")      \
+	X(VIEW_MAP, OF_VIEW, "map")                        \
+	X(MAP_TABLE, OF_MAP, "table")                      \
+	X(NODE_HASH, OF_NODE, "hash")                      \
+	X(NODE_KEY, OF_NODE, "key")                        \
+	X(NODE_NEXT, OF_NODE, "next")                      \
+	X(REFERENT, OF_REFERENCE, "referent")              \
+	X(ROOT_THREADS, OF_ROOT, "VTHREADS")               \
+	X(TREE_FIRST, OF_TREE, "first")                    \
+	X(MOVED_TABLE, OF_MOVED, "nextTable")              \
+	X(EXECUTOR_THREADS, OF_EXECUTOR, "threads")        \
+	X(SHARED_THREADS, OF_SHARED, "virtualThreads")     \
+	X(SCOPE_PREVIOUS, OF_SCOPE, "previous")            \
+	X(FLOCK_THREADS, OF_FLOCK, "threads")              \
+	X(CONTAINER_FLOCK, OF_FLOCK_CONTAINER, "flock")    \
 	X(LOCK_OWNER, OF_SYNCHRONIZER, "exclusiveOwnerThread")
 
 enum vthread_field {
@@ -127,9 +134,13 @@ struct string_fields vthread_strings(const struct vthread_layout *l);
  *
  *	ThreadContainers$..TrackingRootContainer.VTHREADS   threads that were started directly
  *	ThreadContainers.CONTAINER_REGISTRY                 executors, each with a set of its own
+ *	Thread.headStackableScopes -> StackableScope.previous -> ..  scopes that a thread has
+ *opened: ThreadFlock$ThreadContainerImpl.flock -> ThreadFlock.threads  threads of a
+ *StructuredTaskScope
  *
  * Sources: OpenJDK src/java.base/share/classes jdk/internal/vm/{ThreadContainers,
- * SharedThreadContainer}.java, java/util/concurrent/ThreadPerTaskExecutor.java.
+ * SharedThreadContainer,StackableScope}.java, jdk/internal/misc/ThreadFlock.java,
+ * java/util/concurrent/ThreadPerTaskExecutor.java.
  */
 
 /* A set of threads. */
@@ -147,3 +158,17 @@ typedef VEC(struct thread_set) thread_set_list;
  */
 int thread_sets_list(const struct vm_memory *j, const struct vthread_layout *l,
 		     thread_set_list *out, u64 *nr_left_out);
+
+/* The innermost scope of a thread. */
+struct scope_head {
+	u64 scope;    /* address of the StackableScope; 0: none */
+	double share; /* the number of threads that this one stands for */
+};
+
+/* Whether the JVM has scopes with threads. */
+bool thread_scopes_exist(const struct vthread_layout *l);
+
+/* Appends the sets of all scopes of these threads, as thread_sets_list does. */
+int thread_scopes_list(const struct vm_memory *j, const struct vthread_layout *l,
+		       const struct scope_head *heads, size_t nr, thread_set_list *out,
+		       u64 *nr_left_out);
