@@ -26,7 +26,7 @@ enum page_parts {
 	PAGE_STACKS, /* also frames of a JVM or of several tiers, notes */
 	PAGE_LABELS,
 	PAGE_ALL,      /* also time, comparisons, coverage of a fleet, source lines */
-	PAGE_REQUESTS, /* also labels of requests and of other tools */
+	PAGE_REQUESTS, /* also labels of requests and of other tools, several versions */
 };
 
 struct page {
@@ -97,12 +97,18 @@ static bool is_plain(const struct profile *p)
 	return !p->notes.nr && !has_tiers(p) && !strstr(p->view, "split=");
 }
 
+/* Whether samples have labels of requests, or several versions, which the page can compare. */
 static bool has_requests(const struct profile *p)
 {
+	const char *version = "";
+
 	vec_each(w, &p->weights) {
 		const struct labels *l = &p->labels.at[w->labels];
 		if (*l->trace || *l->tags)
 			return true;
+		if (*version && *l->version && strcmp(version, l->version) != 0)
+			return true;
+		version = *l->version ? l->version : version;
 	}
 	return false;
 }
