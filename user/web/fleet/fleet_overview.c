@@ -2,6 +2,7 @@
 /* What the services of a fleet used in the last hour. */
 #include "web/fleet/fleet_overview.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -20,7 +21,9 @@
 #define NAME_BYTES   200
 #define COMPARED     50 /* services of which the nodes' labels are compared */
 #define KEYS_MAX     8
-#define VALUES_MAX   8 /* of a label: with more it tells machines apart, not versions or zones */
+#define VALUES_MAX   8    /* of a label: with more it tells machines apart, not versions or zones */
+#define CERTAIN      2    /* half widths of an interval of 95 %: many services are compared */
+#define LEAST_CPUS   0.01 /* smaller differences are not worth a line */
 #define OWN          "sysflame"
 
 /* A minute since 1970 that was read, or could not be. */
@@ -258,7 +261,8 @@ static void compare(struct use *u, const char *key, struct groups *g)
 		.before = a->cpus, .after = b->cpus, .nr_before = a->nr, .nr_after = b->nr
 	};
 	struct estimate e = estimate_difference(&of);
-	if (!e.has_interval || (e.low <= 0 && e.high >= 0))
+	if (!e.has_interval || fabs(e.total) <= CERTAIN * (e.high - e.low) / 2 ||
+	    fabs(e.total) < LEAST_CPUS)
 		return;
 	vec_push(&u->differences, (struct difference){ .key = xstrdup(key),
 						       .a = xstrdup(a->value),
