@@ -241,6 +241,23 @@ static void start_level(struct splitter *s, frame_id level)
 }
 
 /*
+ * Whether a label of requests needs its prefix in the page, which has a label of that name already,
+ * or treats it in a way of its own: OWN_LABELS of user/ui/page/stacks/tags.js.
+ */
+static bool has_own_label(const struct profile *p, const char *tag)
+{
+	static const enum label own[] = { LABEL_COMM,  LABEL_THREAD, LABEL_STATE, LABEL_LEAF,
+					  LABEL_STACK, LABEL_JVM,    LABEL_TRACE, LABEL_SPAN,
+					  LABEL_TAGS,  LABEL_TIME };
+	int dim = labelsets_dim_find(tag);
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (dim == (int)own[i])
+			return true;
+	return !strcmp(tag, BY_TIER) || (dim >= 0 && is_reported(p, (enum label)dim));
+}
+
+/*
  * Whether profile_split would succeed: 0, or -EINVAL and a sentence in `why`. *by becomes the name
  * in the page, where a tag has a prefix only if a label of sysflame has its name.
  */
@@ -251,8 +268,7 @@ static int profile_split_check(const struct profile *p, const char **by, struct 
 
 	if (!err && label.dim >= 0)
 		*by = labelsets_dim_name((enum label)label.dim);
-	else if (!err && label.tag && labelsets_dim_find(label.tag) < 0 &&
-		 strcmp(label.tag, BY_TIER) != 0)
+	else if (!err && label.tag && !has_own_label(p, label.tag))
 		*by = label.tag;
 	return err;
 }

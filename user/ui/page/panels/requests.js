@@ -66,13 +66,14 @@ function requestRow(app, d, row, columns) {
 }
 
 const leftOut = (app) => app.original.meta.notes.find(({ key }) => key === 'traces_left_out');
+const lostTraces = (app) => app.original.meta.notes.filter(({ key, value }) => value && ['traces_left_out', 'traces_dropped'].includes(key));
 
 // What the numbers are, and what is missing.
 function requestFacts(app, labels) {
-	const width = slotWidth(labels), dropped = leftOut(app);
+	const width = slotWidth(labels);
 	return [width ? `Times are lower bounds: from the first sample of a trace to its last one, in steps of ${plainTime(width)}. The table counts the whole profile. A click on p99 keeps only the samples of requests that took at least as long.`
 		: 'The samples have no times. Record with --timeline to see how long requests took.',
-	...(dropped ? [`${count(dropped.value)} ${dropped.text}.`] : [])];
+	...lostTraces(app).map(({ value, text }) => `${count(value)} ${text}.`)];
 }
 
 function fillRequests(app, panel) {
