@@ -9,11 +9,13 @@
 
 #include "base/auto.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "export/interchange/external.h"
 #include "export/interchange/pb.h"
 #include "export/interchange/tags.h"
 #include "export/readers/reader.h"
 #include "profile/diff.h"
+#include "profile/slots.h"
 
 #include "otlp.pb-c.h"
 
@@ -98,6 +100,7 @@ struct reading {
 	u64 scale; /* ours in one of their unit */
 	enum value_role role;
 	u64 nr_samples, nr_labels_out;
+	bool has_traces; /* some link has a trace: times of samples are kept */
 };
 
 static int refuse(struct reading *r, const char *what)
@@ -158,6 +161,7 @@ static int take_link(struct reading *r, const struct pb_field *f)
 		return refuse(r, "a damaged link");
 	vec_push(&r->links, (struct link){ id_of(&l->trace_id, OTLP_TRACE_BYTES),
 					   id_of(&l->span_id, OTLP_SPAN_BYTES) });
+	r->has_traces |= *r->links.at[r->links.nr - 1].trace != '\0';
 	return 0;
 }
 
@@ -348,6 +352,37 @@ static bool is_number_of_task(s64 number)
 	return number > 0 && number <= INT32_MAX;
 }
 
+/* Counted for each label set of a file. */
+#define LABELS_BYTES 256
+
+/* Slots of the times of samples that have traces; those of `record --timeline` have that width. */
+#define SLOT_NS       (10 * NS_PER_MS)
+#define LATE_TIMES_NS (24 * 3600 * NS_PER_SEC) /* later than the profile's end: not taken */
+
+/*
+ * The slots from the first to the last time of a part of a sample; "" if times are not kept. Sets
+ * the width of slots, which count from the profile's start.
+ */
+static void time_of(struct reading *r, const uint64_t *times_ns, size_t nr,
+		    char text[SLOTS_TEXT_BYTES])
+{
+	struct profile *p = r->p;
+	u64 start = p->start_wall_ns, first = UINT64_MAX, last = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < nr; i++) {
+		first = times_ns[i] < first ? times_ns[i] : first;
+		last = times_ns[i] > last ? times_ns[i] : last;
+	}
+	if (!r->has_traces || !start || first < start ||
+	    last - start > p->duration_ns + LATE_TIMES_NS)
+		return;
+	p->slot_ns = p->slot_ns ?: SLOT_NS;
+	const struct slots slots = { (first - start) / p->slot_ns,
+				     (last - start) / p->slot_ns + 1 };
+	slots_text(&slots, text);
+}
+
 /* An attribute that sysflame has no label for. Returns whether it was taken. */
 static bool take_tag(struct reading *r, const struct attribute *a, struct tags *tags)
 {
@@ -378,7 +413,8 @@ static char *tags_of(struct reading *r, const Otlp__Sample *s, bool has_own)
 	return tags_take(&tags);
 }
 
-static int find_labels(struct reading *r, const Otlp__Sample *s, labels_id *id)
+static int find_labels(struct reading *r, const Otlp__Sample *s, const char *time, labels_id *id,
+		       struct str *why)
 {
 	struct labels labels = r->process;
 	struct str texts[NR_LABELS] = { 0 };
@@ -403,13 +439,40 @@ static int find_labels(struct reading *r, const Otlp__Sample *s, labels_id *id)
 	auto_free char *tags = tags_of(r, s, texts[LABEL_TAGS].at != NULL);
 	if (*tags)
 		labels.tags = tags;
+	if (!labels.time || !*labels.time)
+		labels.time = time;
 	size_t nr_known = r->p->labels.nr;
 	*id = profile_intern_labels(r->p, &labels);
-	r->name_bytes += r->p->labels.nr > nr_known ? strlen(tags) : 0;
+	r->name_bytes += r->p->labels.nr > nr_known ? strlen(tags) + LABELS_BYTES : 0;
 	for (int i = 0; i < NR_LABELS; i++)
 		str_fini(&texts[i]);
-	return r->name_bytes > EXTERNAL_NAMES_MAX ? refuse(r, "the labels are more than 256 MB")
-						  : 0;
+	return r->name_bytes > EXTERNAL_NAMES_MAX ? say(why, "the labels are more than 256 MB") : 0;
+}
+
+/*
+ * Adds the values of a sample: one for each of its times, or one for all of them. A sample with
+ * times and no values stands for one event per time.
+ */
+static int add_values(struct reading *r, const Otlp__Sample *s, node_id node, struct str *why)
+{
+	bool has_values = s->n_values > 0;
+	bool is_by_time =
+		r->has_traces && s->n_times_ns && (!has_values || s->n_values == s->n_times_ns);
+	size_t nr = is_by_time ? s->n_times_ns : has_values ? s->n_values : s->n_times_ns > 0;
+	int err = 0;
+
+	for (size_t i = 0; i < nr && !err; i++) {
+		char time[SLOTS_TEXT_BYTES];
+		labels_id labels;
+		time_of(r, s->times_ns + (is_by_time ? i : 0), is_by_time ? 1 : s->n_times_ns,
+			time);
+		s64 value = has_values   ? value_from_external(s->values[i], r->scale)
+			    : is_by_time ? 1
+					 : (s64)s->n_times_ns;
+		err = find_labels(r, s, time, &labels, why)
+			      ?: stack_add(r->adder, node, labels, r->our_type, value, why);
+	}
+	return err;
 }
 
 static int take_sample(struct reading *r, const struct pb_field *f)
@@ -423,16 +486,7 @@ static int take_sample(struct reading *r, const struct pb_field *f)
 	if (!s)
 		return refuse(r, "a damaged sample");
 	r->nr_samples++;
-	labels_id labels;
-	if (find_labels(r, s, &labels))
-		return -EINVAL;
-	int err = find_stack(r, s->stack_index, &node, &why);
-	for (size_t i = 0; !err && i < s->n_values; i++)
-		err = stack_add(r->adder, node, labels, r->our_type,
-				value_from_external(s->values[i], r->scale), &why);
-	/* A sample with times and no values stands for one event per time. */
-	if (!err && !s->n_values && s->n_times_ns)
-		err = stack_add(r->adder, node, labels, r->our_type, (s64)s->n_times_ns, &why);
+	int err = find_stack(r, s->stack_index, &node, &why) ?: add_values(r, s, node, &why);
 	if (!err)
 		return 0;
 	auto_str struct str where = { 0 };
@@ -593,12 +647,47 @@ static int take_resource(struct reading *r, const struct pb_field *f)
 	return walk(r, f->at, f->len, take_process) ?: walk(r, f->at, f->len, take_scopes);
 }
 
+/* Times of samples count from the start of all profiles, which must be known before. */
+static int look_at_head(struct reading *r, const struct pb_field *f)
+{
+	if (f->number == PROFILE_TIME)
+		r->start_wall_ns = (s64)f->value > 0 ? f->value : 0;
+	else if (f->number == PROFILE_DURATION)
+		r->duration_ns = (s64)f->value > 0 ? f->value : 0;
+	return 0;
+}
+
+static int look_at_profile(struct reading *r, const struct pb_field *f)
+{
+	if (f->number != SCOPE_PROFILES || !f->is_bytes)
+		return 0;
+	r->start_wall_ns = r->duration_ns = 0;
+	int err = walk(r, f->at, f->len, look_at_head);
+	if (!err)
+		profile_add_span(r->p, r->start_wall_ns, r->duration_ns);
+	return err;
+}
+
+static int look_at_scopes(struct reading *r, const struct pb_field *f)
+{
+	return f->number == RESOURCE_SCOPES && f->is_bytes ? walk(r, f->at, f->len, look_at_profile)
+							   : 0;
+}
+
+static int look_at_resource(struct reading *r, const struct pb_field *f)
+{
+	return r->has_traces && f->number == REQUEST_RESOURCE && f->is_bytes
+		       ? walk(r, f->at, f->len, look_at_scopes)
+		       : 0;
+}
+
 int otlp_add(const struct str *bytes, struct stack_adder *stacks, struct str *why)
 {
 	struct reading r = { .p = stacks->p, .why = why, .adder = stacks };
 	int err = walk(&r, bytes->at, bytes->len, take_dictionary);
 	if (!err && !r.texts.nr)
 		err = refuse(&r, "no dictionary; were they written by version 1.10 or later?");
+	err = err ?: walk(&r, bytes->at, bytes->len, look_at_resource);
 	err = err ?: walk(&r, bytes->at, bytes->len, take_resource);
 
 	vec_each(a, &r.attributes)
