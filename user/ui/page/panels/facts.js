@@ -93,9 +93,12 @@ function fillAlerts(app) {
 	}
 	// Parts of a recording have notes of their own: the shares of one are not those of the whole.
 	const lines = [...byText].map(([general, { nr, value, text }]) => `${count(value)} ${nr > 1 ? general : text}`);
-	const coverage = [...$('alerts').querySelectorAll('.coverage')];
-	$('alerts').replaceChildren(lines.join('\n'), ...coverage);
-	$('alerts').hidden = !lines.length && !coverage.length;
+	// Panels stay where they are: one of their buttons may have the focus.
+	for (const node of [...$('alerts').childNodes])
+		if (!node.tagName)
+			node.remove();
+	$('alerts').prepend(lines.join('\n'));
+	$('alerts').hidden = !lines.length && !$('alerts').firstElementChild;
 }
 
 // The samples of these label sets: how many, and how many lack callers or may lack a frame. null if the
