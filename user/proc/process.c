@@ -481,6 +481,13 @@ int process_read_mappings(struct process *p, struct mappings *out)
 	return err;
 }
 
+void process_charge_search(const struct process *p, u64 took_ns, bool is_late)
+{
+	p->all->searches.credit_ns -= (s64)took_ns;
+	if (is_late)
+		slow_users_charge(&p->all->slow_users, p->uid, took_ns);
+}
+
 int process_find_mapping(struct process *p, const char *const *names, size_t nr, u64 *out)
 {
 	struct mappings found = { 0 };

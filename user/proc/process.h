@@ -157,6 +157,12 @@ int process_find_mapping(struct process *p, const char *const *names, size_t nr,
  */
 int process_read_mappings(struct process *p, struct mappings *out);
 
+/*
+ * Counts the time of more work for a search among the mappings, as process_find_mapping counts its
+ * own. `is_late`: it was given up, and the process's user is charged.
+ */
+void process_charge_search(const struct process *p, u64 took_ns, bool is_late);
+
 /* Reads the mappings again if they are stale. */
 void process_refresh(struct process *p);
 

@@ -45,13 +45,17 @@ struct of_process {
 /* Where a process was said to have its contexts. */
 struct placed {
 	struct process_id id;
+	uid_t uid;
 	struct thread_variable variable;
 };
 
+#define PLACES_OF_USER (CONTEXT_PLACES / 4)
+
 struct requests {
 	int places_fd;
-	struct dict placed;     /* pid -> struct placed * */
-	struct dict by_process; /* hash of the id -> struct of_process * */
+	struct dict placed;          /* pid -> struct placed * */
+	struct dict placed_of_users; /* their number */
+	struct dict by_process;      /* hash of the id -> struct of_process * */
 	struct dict bytes_of_users;
 	size_t bytes;
 	struct set scratch; /* for attributes that there is no room to keep */
@@ -98,6 +102,7 @@ void requests_free(struct requests *r)
 		free((void *)slot->value);
 	dict_fini(&r->by_process);
 	dict_fini(&r->placed);
+	dict_fini(&r->placed_of_users);
 	dict_fini(&r->bytes_of_users);
 	set_fini(&r->scratch);
 	free(r);
@@ -110,6 +115,7 @@ static void unplace(struct requests *r, pid_t pid)
 
 	if (!placed)
 		return;
+	--*dict_add(&r->placed_of_users, ((const struct placed *)*placed)->uid);
 	free((void *)*placed);
 	dict_remove(&r->placed, (u64)pid);
 	bpf_map_delete_elem(r->places_fd, &key);
@@ -140,14 +146,17 @@ static void place(struct requests *r, const struct process *p)
 
 	if (known && is_placed((const struct placed *)*known, p))
 		return;
+	unplace(r, p->id.pid);
+	u64 *nr_of_user = dict_add(&r->placed_of_users, p->uid);
+	if (*nr_of_user >= PLACES_OF_USER)
+		return;
 	int err = bpf_map_update_elem(r->places_fd, &key, &entry, BPF_ANY) ? -errno : 0;
 	if (err)
 		log_debug("process %d: contexts of its threads: %s", (int)p->id.pid,
 			  strerror(-err));
-	u64 *slot = dict_add(&r->placed, (u64)p->id.pid);
-	free((void *)*slot);
-	const struct placed now = { p->id, *v };
-	*slot = (u64)xmemdup(&now, sizeof(now));
+	const struct placed now = { p->id, p->uid, *v };
+	*dict_add(&r->placed, (u64)p->id.pid) = (u64)xmemdup(&now, sizeof(now));
+	++*nr_of_user;
 }
 
 void requests_follow(struct requests *r, struct process *p)

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 
+#include "base/log.h"
 #include "base/time.h"
 #include "elf/image.h"
 #include "jvm/process/process_context.h"
@@ -10,11 +11,22 @@
 
 #define VARIABLE   "otel_thread_ctx_v1"
 #define IMAGES_MAX 1024
-#define SEARCH_NS  (50 * NS_PER_MS)
+#define SEARCH_NS  (200 * NS_PER_MS) /* a search in a JVM takes some 2 ms */
 
-static int read_memory(void *mem, u64 addr, void *buf, size_t len)
+struct search {
+	struct mem *mem;
+	u64 end_ns; /* all reads fail from then on */
+	struct thread_variable *out;
+	int result; /* -ENOENT until an image defines the variable */
+	bool has_program, is_musl;
+};
+
+/* Tables of an image may be made so that a search in them takes for ever. */
+static int read_memory(void *ctx, u64 addr, void *buf, size_t len)
 {
-	return mem_read(mem, addr, buf, len);
+	const struct search *s = ctx;
+
+	return time_mono_ns() > s->end_ns ? -ETIMEDOUT : mem_read(s->mem, addr, buf, len);
 }
 
 /* The first mapping of a file; libraries begin with the headers of their file. */
@@ -23,19 +35,12 @@ static bool is_image(const struct mapping *m)
 	return m->inode && !m->file_off && m->path[0] == '/';
 }
 
-struct search {
-	struct mem *mem;
-	struct thread_variable *out;
-	int result; /* -ENOENT until an image defines the variable */
-	bool has_program, is_musl;
-};
-
 static void search_image(struct search *s, u64 base)
 {
 	struct image img;
 	struct image_tls place;
 
-	if (image_read((struct image_memory){ read_memory, s->mem }, base, &img))
+	if (image_read((struct image_memory){ read_memory, s }, base, &img))
 		return;
 	s->has_program |= img.is_program;
 	s->is_musl |= img.is_program && img.is_musl;
@@ -48,28 +53,40 @@ static void search_image(struct search *s, u64 base)
 	s->result = err;
 }
 
+static void search_all(struct search *s, const struct mappings *all)
+{
+	int nr = 0;
+
+	for (size_t i = 0; i < all->nr && nr < IMAGES_MAX; i++) {
+		if (!is_image(&all->at[i]))
+			continue;
+		if (s->has_program && s->result != -ENOENT)
+			return;
+		search_image(s, all->at[i].start);
+		nr++;
+	}
+}
+
 int thread_variable_find(struct process *p, struct thread_variable *out)
 {
 	struct mappings all = { 0 };
 	struct search s = { .out = out, .result = -ENOENT };
-	u64 end_ns = time_mono_ns() + SEARCH_NS;
-	int nr = 0;
+	u64 begin_ns = time_mono_ns();
 	int err = process_read_mappings(p, &all) ?: mem_open(p->id, &s.mem);
 
 	if (err) {
 		mappings_fini(&all);
 		return err;
 	}
-	for (size_t i = 0; i < all.nr && nr < IMAGES_MAX; i++) {
-		if (!is_image(&all.at[i]))
-			continue;
-		if ((s.has_program && s.result != -ENOENT) || time_mono_ns() > end_ns)
-			break;
-		search_image(&s, all.at[i].start);
-		nr++;
-	}
+	s.end_ns = begin_ns + SEARCH_NS;
+	search_all(&s, &all);
 	out->is_musl = s.is_musl;
 	mem_free(s.mem);
 	mappings_fini(&all);
-	return s.result;
+	u64 now_ns = time_mono_ns();
+	bool is_late = now_ns > s.end_ns;
+	process_charge_search(p, now_ns - begin_ns, is_late);
+	log_debug("process %d: looked for its variable of contexts for %llu us", (int)p->id.pid,
+		  (unsigned long long)(now_ns - begin_ns) / 1000);
+	return s.result == -ENOENT && is_late ? -ETIMEDOUT : s.result;
 }
