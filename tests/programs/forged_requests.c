@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * forged_requests HOW: works, and publishes contexts of its thread that are damaged or meant to do
- * harm (OpenTelemetry's OTEP 4947). Prints a line once it has published.
+ * forged_requests HOW [FILE]: maps the file, works, and publishes contexts of its thread that are
+ * damaged or meant to do harm (OpenTelemetry's OTEP 4947). Prints a line once it has published.
  */
 /* BUILD-FLAGS: -rdynamic */
+#include <fcntl.h>
+
 #include "publish.h"
 
 __thread const void *otel_thread_ctx_v1;
@@ -102,6 +104,7 @@ int main(int argc, char **argv)
 	static const char *const keys[] = { "http.route", "user" };
 	static const char *const others[] = { "user", "http.route" };
 	static struct otel_bytes payload, again;
+	int fd = argc > 2 ? open(argv[2], O_RDONLY) : -1;
 	struct otel_header *h = otel_map("memfd");
 
 	if (argc < 2 || !h)
@@ -120,6 +123,9 @@ int main(int argc, char **argv)
 		set_route("</script><b>x");
 	else if (!strcmp(argv[1], "invalid"))
 		record.valid = 2;
+	if (fd >= 0) /* below the program */
+		mmap((void *)0x10000000, (size_t)lseek(fd, 0, SEEK_END), PROT_READ, MAP_PRIVATE, fd,
+		     0);
 	otel_thread_ctx_v1 = damaged_pointer(argv[1]);
 	otel_publish(h, payload.at, (uint32_t)payload.len);
 	puts("published");

@@ -34,6 +34,7 @@
 #define SEARCH_CREDIT_NS  (s64)(50 * NS_PER_MS)
 #define SEARCH_BYTES      (4u << 20)
 #define SEARCH_BLOCKED_NS (20 * NS_PER_MS)
+#define SEARCH_LONG_NS    (10 * NS_PER_MS)
 #define FORKS_MAX         8    /* forks of forks of a JVM, none of which executed a program */
 #define GENERATIONS_MAX   16   /* of ancestors that are looked at */
 #define MAPPINGS_UNREAD   4096 /* mappings added since the last read, besides as many as it had */
@@ -481,11 +482,12 @@ int process_read_mappings(struct process *p, struct mappings *out)
 	return err;
 }
 
-void process_charge_search(const struct process *p, u64 took_ns, bool is_late)
+void process_charge_search(const struct process *p, u64 took_ns)
 {
-	p->all->searches.credit_ns -= (s64)took_ns;
-	if (is_late)
+	if (took_ns > SEARCH_LONG_NS)
 		slow_users_charge(&p->all->slow_users, p->uid, took_ns);
+	else
+		p->all->searches.credit_ns -= (s64)took_ns;
 }
 
 int process_find_mapping(struct process *p, const char *const *names, size_t nr, u64 *out)

@@ -159,9 +159,9 @@ int process_read_mappings(struct process *p, struct mappings *out);
 
 /*
  * Counts the time of more work for a search among the mappings, as process_find_mapping counts its
- * own. `is_late`: it was given up, and the process's user is charged.
+ * own. Long work is charged to the process's user instead, and takes no time from other users.
  */
-void process_charge_search(const struct process *p, u64 took_ns, bool is_late);
+void process_charge_search(const struct process *p, u64 took_ns);
 
 /* Reads the mappings again if they are stale. */
 void process_refresh(struct process *p);
