@@ -67,6 +67,7 @@ struct hotspot_chunk {
 	__u8 class_bytes, class_shift;
 	__u8 is_forwarded; /* Shenandoah: the header of an old copy has the address of the new one
 			    */
+	__u8 is_viewed; /* ZGC without generations: the address with its color is mapped as well */
 	__u8 narrow_shift;
 	__u8 reference_bytes; /* 4 or 8; 0: chunks cannot be walked */
 };

@@ -34,7 +34,7 @@
 #define CHUNK_WORDS_MAX    (1 << 24)
 
 /*
- * The address in a reference of generational ZGC. A reference that is stale in the current phase
+ * The address in a reference of ZGC. A reference that is stale in the current phase
  * may point to a page that has other objects by now. The JVM corrects it before it uses it.
  */
 static __always_inline u64 read_color(const struct hotspot_layout *jvm, u64 value)
@@ -45,6 +45,8 @@ static __always_inline u64 read_color(const struct hotspot_layout *jvm, u64 valu
 		return 0;
 	if (walk_read(&bad, sizeof(bad), jvm->chunk.bad_colors) || value & bad)
 		return UNREADABLE;
+	if (jvm->chunk.is_viewed)
+		return value;
 	return value & 1 << 12   ? value >> 13
 	       : value & 1 << 13 ? value >> 14
 	       : value & 1 << 14 ? value >> 15

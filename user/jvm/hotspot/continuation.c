@@ -242,19 +242,21 @@ static int read_chunk_layout(const struct vm_memory *j, struct hotspot_chunk *ou
 }
 
 /*
- * The address of ZGC's mask of the colors that are stale in its current phase. -ENOENT: this ZGC
- * has no colors (before JDK 24 without generations), or does not export the mask.
+ * The address of ZGC's mask of the colors that are stale in its current phase. Without generations
+ * (before JDK 24) the colors are bits of the address, which is mapped once for each color. -ENOENT:
+ * this build does not export the mask.
  */
-static int find_bad_colors(const struct vm_memory *j, u64 *out)
+static int find_bad_colors(const struct vm_memory *j, u64 *out, bool *is_viewed)
 {
 	struct java_objects o;
 	u64 globals;
 	int err = java_objects_find(j, &o);
 
-	if (!err && !o.is_colored)
-		return -ENOENT;
-	err = err ?: vm_read_static(j, Z_GLOBALS, &globals);
-	return err ?: vm_read(j, globals, Z_BAD_COLORS, out);
+	if (err)
+		return err;
+	*is_viewed = !o.is_colored;
+	err = vm_read_static(j, *is_viewed ? Z_SINGLE_GLOBALS : Z_GLOBALS, &globals);
+	return err ?: vm_read(j, globals, *is_viewed ? Z_SINGLE_BAD_COLORS : Z_BAD_COLORS, out);
 }
 
 /*
@@ -263,20 +265,21 @@ static int find_bad_colors(const struct vm_memory *j, u64 *out)
  */
 static void learn_chunks(struct hotspot *h)
 {
-	bool is_shenandoah = false, is_z = false;
+	bool is_shenandoah = false, is_z = false, is_viewed = false;
 	u64 bad_colors = 0;
 
 	if (h->has_asked_chunks || !h->barrier)
 		return;
 	hotspot_flag(h, "UseShenandoahGC", &is_shenandoah);
 	hotspot_flag(h, "UseZGC", &is_z);
-	int err = is_z ? find_bad_colors(&h->jvm, &bad_colors) : 0;
+	int err = is_z ? find_bad_colors(&h->jvm, &bad_colors, &is_viewed) : 0;
 	h->has_asked_chunks = err == -ENOENT;
 	if (err || read_chunk_layout(&h->jvm, &h->chunk))
 		return;
 	h->has_asked_chunks = true;
 	h->chunk.bad_colors = bad_colors;
 	h->chunk.is_forwarded = is_shenandoah;
+	h->chunk.is_viewed = is_viewed;
 }
 
 void hotspot_learn_continuations(struct hotspot *h)

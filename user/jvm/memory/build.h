@@ -126,6 +126,8 @@
 	X(REGION_WORDS, "MemRegion", "_word_size")                                               \
 	X(Z_GLOBALS, "ZGlobalsForVMStructs", "_instance_p")                                      \
 	X(Z_BAD_COLORS, "ZGlobalsForVMStructs", "_ZPointerLoadBadMask")                          \
+	X(Z_SINGLE_GLOBALS, "XGlobalsForVMStructs", "_instance_p")                               \
+	X(Z_SINGLE_BAD_COLORS, "XGlobalsForVMStructs", "_XAddressBadMask")                       \
 	X(PERF_START, "PerfMemory", "_start")                                                    \
 	X(JDK_CURRENT, "JDK_Version", "_current")                                                \
 	X(VM_MAJOR, "Abstract_VM_Version", "_vm_major_version")                                  \
