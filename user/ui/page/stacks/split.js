@@ -3,11 +3,12 @@ const SPLIT_TIER = 'tier';
 
 // The names that a profile may be split by. If it is `chosen`, as by report --split, a label with one value too, and
 // the number of a trace.
-function splitsOf(profile, chosen) {
-	const { labels } = profile, isUseful = ({ name, values }) => values.length > 1 && !(HAS_REQUESTS && /^(trace|span)_id$/.test(name));
-	const dims = HAS_LABELS && labels ? labels.dims.filter((dim) => !dim.isNumeric && dim.name !== 'jvm' && dim.name !== 'tags' && (dim.name === chosen || isUseful(dim))) : [];
-	const tags = HAS_REQUESTS ? dims.filter(({ name, isTag }) => isTag && name.length <= SPLIT_LETTERS).filter((dim, i) => i < SPLIT_TAGS || dim.name === chosen) : [];
-	return HAS_LABELS ? [...dims.filter((dim) => !HAS_REQUESTS || !dim.isTag || tags.includes(dim)).map((dim) => dim.name), SPLIT_TIER] : HAS_JVM ? [SPLIT_TIER] : [];
+function splitsOf({ labels }, chosen) {
+	if (!HAS_LABELS)
+		return HAS_JVM ? [SPLIT_TIER] : [];
+	const isUseful = ({ name, values }) => values.length > 1 && !(HAS_REQUESTS && /^(trace|span)_id$/.test(name));
+	const dims = labels ? labels.dims.filter((dim) => !dim.isNumeric && dim.name !== 'jvm' && !(HAS_REQUESTS && dim.name === 'tags') && (dim.name === chosen || isUseful(dim))) : [];
+	return [...(HAS_REQUESTS ? withFewTags(dims, chosen) : dims).map((dim) => dim.name), SPLIT_TIER];
 }
 
 // Calls run(type, node, value, weight, set) for every weight; `texts` are the values.

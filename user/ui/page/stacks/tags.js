@@ -42,3 +42,9 @@ function addTags({ dims }) {
 		dims.push({ name: own.has(name) ? `label:${name}` : name, isTag: true, isNumeric: false, widthNs: 0, values, ends: null, ofSet: ofSet.map((v) => (v < 0 ? values.length - 1 : v)) });
 	}
 }
+
+// Without the labels of requests that are too many for the menu of levels, or whose names are too long for an address.
+function withFewTags(dims, chosen) {
+	const tags = dims.filter(({ name, isTag }) => isTag && name.length <= SPLIT_LETTERS).filter((dim, i) => i < SPLIT_TAGS || dim.name === chosen);
+	return dims.filter((dim) => !dim.isTag || tags.includes(dim));
+}
