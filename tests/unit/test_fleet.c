@@ -212,6 +212,7 @@ static void all_terms_of_a_selector_must_hold(void **state)
 	assert_true(admits("zone!=a", "node=n1"));
 	assert_false(admits("zone=a,zone=b", "zone=a"));
 	assert_true(admits("service=x,zone=a", "zone=a"));
+	assert_true(admits("label=http.route=/a=b,zone=a", "zone=a"));
 }
 
 static void expect_fault(const char *text, const char *fault)
@@ -231,6 +232,9 @@ static void a_wrong_selector_is_refused_with_its_position(void **state)
 	expect_fault(",zone=a", "character 1: expected a key");
 	expect_fault("zone=a,pod!=x", "character 8: this key takes = only");
 	expect_fault("pod=x,pod=y", "character 7: this key was used before");
+	expect_fault("zone=a,label=route", "character 8: expected a label and its value");
+	expect_fault("label==x", "character 1: expected a label and its value");
+	expect_fault("label!=route=/a", "character 1: this key takes = only");
 	expect_fault("a=1,a=1,a=1,a=1,a=1,a=1,a=1,a=1,a=1", "more than 8");
 	expect_fault("zo ne=a", "character 3");
 	expect_fault("zone=a\x01", "character 6: expected a value of 1 to 127 bytes of UTF-8");

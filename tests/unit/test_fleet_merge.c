@@ -242,6 +242,21 @@ static void a_result_without_wanted_samples_is_left_out(void **state)
 	end(&m);
 }
 
+static void only_samples_with_the_selected_label_are_merged(void **state)
+{
+	struct merged m;
+
+	begin(&m);
+	add_text(&m, "n1", "{http.route=/cart};main;a 3\n{http.route=/pay};main;a 5\nmain;b 7\n");
+	add_text(&m, "n2", "{http.route=/pay};main;a 11\n");
+	strcpy(m.order.wanted[SELECTOR_LABEL], "http.route=/cart");
+	run(&m);
+	assert_int_equal(value_of(m.p, "main;a"), 3);
+	assert_int_equal(profile_total(m.p, 0), 3);
+	assert_int_equal(m.partial.totals.at[1].err, ENODATA);
+	end(&m);
+}
+
 static void a_hundred_thousand_lambdas_become_one_frame(void **state)
 {
 	struct merged m;
@@ -675,6 +690,7 @@ int main(void)
 		cmocka_unit_test(an_estimate_that_ends_beyond_the_limit_is_an_error),
 		cmocka_unit_test(a_damaged_or_cut_result_is_left_out),
 		cmocka_unit_test(a_result_without_wanted_samples_is_left_out),
+		cmocka_unit_test(only_samples_with_the_selected_label_are_merged),
 		cmocka_unit_test(a_hundred_thousand_lambdas_become_one_frame),
 		cmocka_unit_test(stacks_that_no_two_nodes_share_are_cut),
 		cmocka_unit_test(cut_profiles_keep_self_and_total_of_methods),

@@ -9,10 +9,12 @@
 
 #include "base/auto.h"
 #include "base/dict.h"
+#include "base/opt.h"
 #include "base/types.h"
 #include "base/vec.h"
 #include "export/format/sflm.h"
 #include "export/format/varint.h"
+#include "export/interchange/named_label.h"
 #include "export/interchange/tags.h"
 #include "export/merge.h"
 #include "export/read.h"
@@ -584,12 +586,14 @@ static bool is_text(const char *wanted, const char *text)
 static bool is_wanted(const struct labels *l, const void *ctx)
 {
 	const char(*wanted)[128] = ctx;
+	const char *label = wanted[SELECTOR_LABEL];
 
 	return is_text(wanted[SELECTOR_SERVICE], l->service) &&
 	       is_text(wanted[SELECTOR_POD], l->pod) &&
 	       is_text(wanted[SELECTOR_NAMESPACE], l->namespace) &&
 	       (is_text(wanted[SELECTOR_CONTAINER], l->container) ||
-		is_text(wanted[SELECTOR_CONTAINER], l->container_id));
+		is_text(wanted[SELECTOR_CONTAINER], l->container_id)) &&
+	       (!*label || named_labels_match(l, &(struct opt_list){ &label, 1, 1 }));
 }
 
 static bool has_filter(const struct merging *m)

@@ -374,7 +374,7 @@ static void add_query(struct str *path, const char *key, const char *value)
 	address_add(path, value);
 }
 
-/* A namespace is left to the merge: the API does not take it. */
+/* A namespace, which the API does not take, and a label are left to the merge. */
 static void start_slices(struct node_request *q, const struct fleet_request *r,
 			 const struct selector *s)
 {

@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "export/interchange/named_label.h"
 #include "fleet/wire/key.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 #define KEY     LETTERS "-_."
 
 static const char *const process_keys[NR_SELECTOR_PROCESS] = { "service", "container", "pod",
-							       "namespace" };
+							       "namespace", "label" };
 
 static int refuse(struct str *why, const char *text, const char *at, const char *what)
 {
@@ -39,6 +40,8 @@ static const char *add_term(struct selector *s, const struct selector_term *t)
 			return "this key takes = only";
 		if (*s->processes[i])
 			return "this key was used before";
+		if (i == SELECTOR_LABEL && !named_label_is_choice(t->value))
+			return "expected a label and its value, as in label=route=/cart";
 		memcpy(s->processes[i], t->value, sizeof(t->value));
 		return NULL;
 	}
@@ -82,7 +85,7 @@ int selector_parse(const char *text, struct selector *out, struct str *why)
 bool selector_is_of_services(const struct selector *s)
 {
 	return !*s->processes[SELECTOR_CONTAINER] && !*s->processes[SELECTOR_POD] &&
-	       !*s->processes[SELECTOR_NAMESPACE];
+	       !*s->processes[SELECTOR_NAMESPACE] && !*s->processes[SELECTOR_LABEL];
 }
 
 bool events_are_cpu(const char *events)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which nodes, and which of their processes, a request is for: "service=checkout,zone!=b". All
- * terms must hold. The keys service, container, pod and namespace choose processes of a node and
- * take "=" only; all others are labels of the node.
+ * terms must hold. The keys service, container, pod and namespace choose processes of a node, and
+ * label=NAME=VALUE samples with a label. They take "=" only; all others are labels of the node.
  *
  * Of the nodes that match, a request may take a random part. Nobody needs a list of them: each node
  * decides for itself. Its sampling hash is the first 64 bits of SHA-256(seed of the request, name
@@ -24,6 +24,7 @@ enum selector_process {
 	SELECTOR_CONTAINER,
 	SELECTOR_POD,
 	SELECTOR_NAMESPACE,
+	SELECTOR_LABEL, /* NAME=VALUE, as report --with */
 	NR_SELECTOR_PROCESS,
 };
 

@@ -333,6 +333,7 @@ static int convert(struct node_request *e)
 	copy_text(p->container, sizeof(p->container), e->params[SELECTOR_CONTAINER]);
 	copy_text(p->pod, sizeof(p->pod), e->params[SELECTOR_POD]);
 	copy_text(p->namespace, sizeof(p->namespace), e->params[SELECTOR_NAMESPACE]);
+	copy_text(p->with, sizeof(p->with), e->params[SELECTOR_LABEL]);
 	return queue_add(sv->queue, &order);
 }
 
@@ -487,6 +488,7 @@ static int start_range(struct node_request *e, const struct node_agent_work *w)
 	r.container = e->params[SELECTOR_CONTAINER];
 	r.pod = e->params[SELECTOR_POD];
 	r.namespace = e->params[SELECTOR_NAMESPACE];
+	r.with = e->params[SELECTOR_LABEL];
 	range_widen(e->fleet->sv, &r);
 	struct store_coverage c = { 0 };
 	if (!store_coverage(e->fleet->sv->store, r.from_ms * NS_PER_MS, r.to_ms * NS_PER_MS, &c))
