@@ -129,7 +129,8 @@ static void add_process(struct process *p, void *ctx)
 	if (!is_target(r, p))
 		return;
 	sources_add_process(r->sources, p);
-	requests_follow(r->node->requests, p);
+	if (p->mappings.nr && !recording_is_denied(r, p))
+		requests_follow(r->node->requests, p);
 }
 
 void recording_add_processes(struct recording *r)
