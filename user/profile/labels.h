@@ -13,7 +13,8 @@
  * of the request. A JVM has a name for people (jvm/process/process_names.h). The label `stack` of a
  * stack that lacks frames has the keys of the notes that count it, separated by blanks
  * (profile/selection.h). The label `owner` has the name of the thread that holds the lock that the
- * sample's thread waits for.
+ * sample's thread waits for. `executor` has that of the executor or scope that started a virtual
+ * thread.
  */
 #define LABELS(X)                                                                 \
 	X(comm, COMM, "comm", "process.executable.name")                          \
@@ -22,6 +23,7 @@
 	X(leaf, LEAF, "leaf", "sysflame.leaf")                                    \
 	X(stack, STACK, "stack", "sysflame.stack")                                \
 	X(owner, OWNER, "owner", "sysflame.lock_owner")                           \
+	X(executor, EXECUTOR, "executor", "sysflame.executor")                    \
 	X(container_id, CONTAINER_ID, "container_id", "container.id")             \
 	X(container, CONTAINER, "container", "container.name")                    \
 	X(namespace, NAMESPACE, "namespace", "k8s.namespace.name")                \
@@ -48,8 +50,9 @@ enum label {
 static inline bool label_is_of_process(enum label label)
 {
 	return label != LABEL_THREAD && label != LABEL_STATE && label != LABEL_LEAF &&
-	       label != LABEL_STACK && label != LABEL_OWNER && label != LABEL_TRACE &&
-	       label != LABEL_SPAN && label != LABEL_TAGS && label != LABEL_TIME;
+	       label != LABEL_STACK && label != LABEL_OWNER && label != LABEL_EXECUTOR &&
+	       label != LABEL_TRACE && label != LABEL_SPAN && label != LABEL_TAGS &&
+	       label != LABEL_TIME;
 }
 
 #define LABEL_FIRST_EXTRA \

@@ -291,6 +291,7 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 		.state = traits.state < NR_STATES ? states[traits.state] : NULL,
 		.leaf = traits.leaf,
 		.owner = traits.owner,
+		.executor = traits.executor,
 		.stack = traits.stack,
 		.container_id = c ? c->id : NULL,
 		.container = c ? c->name : NULL,

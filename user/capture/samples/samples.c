@@ -60,6 +60,7 @@ void samples_mark_frames(const struct samples *s, bool *is_used)
 		sink_each(*k, mark_cut, is_used);
 	vec_each(u, &s->waiting.list) {
 		is_used[u->wait.thread] = is_used[u->wait.lock] = is_used[u->wait.owner] = true;
+		is_used[u->wait.executor] = true;
 		vec_each(frame, &u->frames)
 			is_used[*frame] = true;
 	}
@@ -349,6 +350,7 @@ static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sam
 		.state = sources_state(stack),
 		.leaf = named->leaf_is_inexact ? "inexact" : NULL,
 		.owner = name_of(s, named->wait.owner),
+		.executor = name_of(s, named->wait.executor),
 		.stack = keys.at,
 		.request = &named->request,
 	};
@@ -518,6 +520,8 @@ void samples_take_virtual(struct samples *s, struct process *p, const struct eve
 {
 	struct named_wait wait = { .thread = symbolizer_group(s->symbolizer, virtual->thread) };
 
+	if (virtual->executor)
+		wait.executor = symbolizer_group(s->symbolizer, virtual->executor);
 	if (virtual->lock && sources_is_of_locks(event))
 		wait.lock = symbolizer_class(s->symbolizer, virtual->lock);
 	if (virtual->owner && sources_is_of_locks(event))

@@ -26,9 +26,10 @@
 
 /* Frames with names of a virtual thread that waits, each 0 if there is none. */
 struct named_wait {
-	frame_id thread; /* a group with its name; 0: it is a thread of the kernel */
-	frame_id lock;   /* a class, see struct virtual_thread */
-	frame_id owner;  /* a group with the name of the thread that has the lock */
+	frame_id thread;   /* a group with its name; 0: it is a thread of the kernel */
+	frame_id lock;     /* a class, see struct virtual_thread */
+	frame_id owner;    /* a group with the name of the thread that has the lock */
+	frame_id executor; /* a group with the name of its executor */
 };
 
 /*

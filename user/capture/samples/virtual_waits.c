@@ -137,11 +137,14 @@ static void take_thread(const struct virtual_thread *t, void *ctx)
 	const struct turn *turn = ctx;
 	struct sample *s = turn->w->sample;
 	u32 nr = t->nr_frames < FRAMES_MAX ? t->nr_frames : FRAMES_MAX;
-	char name[VIRTUAL_NAME_MAX + 32], owner[VIRTUAL_NAME_MAX + 32];
+	char name[VIRTUAL_NAME_MAX + 32], owner[VIRTUAL_NAME_MAX + 32],
+		executor[VIRTUAL_NAME_MAX + 32];
 
 	add_name(turn->jvm, t, name, sizeof(name));
 	copy_text(owner, sizeof(owner), t->owner ?: "");
 	limit_names(turn->jvm, owner);
+	copy_text(executor, sizeof(executor), t->executor ?: "");
+	limit_names(turn->jvm, executor);
 	bool is_own_name = !strchr(name, '*');
 	*s = (struct sample){ .kind = RECORD_VIRTUAL,
 			      .stop = t->is_complete ? STAT_ROOT : STAT_FROZEN,
@@ -159,6 +162,7 @@ static void take_thread(const struct virtual_thread *t, void *ctx)
 					    .thread = name,
 					    .lock = t->lock,
 					    .owner = t->owner ? owner : NULL,
+					    .executor = t->executor ? executor : NULL,
 					    .share = t->share,
 					    .since_ns = turn->jvm->looked_ns,
 					    .time_ns = turn->time_ns };

@@ -19,6 +19,7 @@ struct virtual_sample {
 				      * weight */
 	const char *thread;          /* its name, "VirtualThread-N" if it has none */
 	const char *lock, *owner;    /* as in struct virtual_thread; NULL: none, or not asked for */
+	const char *executor;        /* the same */
 	double share;                /* the number of threads that it stands for */
 	u64 since_ns, time_ns;       /* the last look at this JVM, and this one */
 };

@@ -246,6 +246,8 @@ static void print_virtual_thread(const struct virtual_thread *t, void *hotspot)
 	printf("thread %llu \"%s\": %s, stands for %.2f, %u frames%s\n", (unsigned long long)t->id,
 	       t->name, virtual_states[t->state], t->share, t->nr_frames,
 	       t->is_complete ? "" : ", cut");
+	if (t->executor)
+		printf("  started by %s\n", t->executor);
 	if (t->lock)
 		printf("  waits for %s%s%s%s\n", t->lock, t->owner ? ", which \"" : "",
 		       t->owner ?: "", t->owner ? "\" has" : "");

@@ -38,6 +38,8 @@ static const struct vthread_state state_names[] = {
 
 struct kept_thread {
 	u64 id, name_at;
+	const char *container; /* as in struct thread_set */
+	u64 container_name;
 	enum virtual_state state;
 	double share;
 	u32 first_frame, nr_frames;
@@ -120,6 +122,7 @@ size_t virtual_threads_bytes(const struct virtual_threads *v)
 struct look {
 	u64 object, cont, chunk, id, name, scopes;
 	struct lock_wait lock;
+	const struct thread_set *set;
 	double share;
 	enum virtual_state state;
 	u32 raw_state, sp;
@@ -383,6 +386,8 @@ static int look_at_some(struct virtual_threads *v, struct hotspot *h, struct loo
 		vec_push(&v->kept,
 			 (struct kept_thread){ .id = l->id,
 					       .name_at = l->name,
+					       .container = l->set->container,
+					       .container_name = l->set->name,
 					       .state = l->state,
 					       .share = l->share,
 					       .first_frame = l->first_frame,
@@ -421,8 +426,9 @@ static int look_at_once(struct virtual_threads *v, struct hotspot *h, struct loo
 			const struct look *l = &looks[k];
 			bool has_changed = wants_stacks && is_unmounted(l) && !l->is_kept;
 			if (has_changed && i + 1 < TRIES_MAX)
-				looks[again++] =
-					(struct look){ .object = l->object, .share = l->share };
+				looks[again++] = (struct look){ .object = l->object,
+								.set = l->set,
+								.share = l->share };
 			else
 				count_look(v, l, has_changed, counts);
 		}
@@ -445,7 +451,8 @@ static int look_at_keys(struct virtual_threads *v, struct hotspot *h, const set_
 		memset(looks, 0, sizeof(looks));
 		for (size_t k = 0; k < nr; k++) {
 			looks[k].object = keys->at[i + k].object;
-			looks[k].share = share * sets->at[keys->at[i + k].owner].share;
+			looks[k].set = &sets->at[keys->at[i + k].owner];
+			looks[k].share = share * looks[k].set->share;
 		}
 		err = look_at_once(v, h, looks, nr, wants_stacks, counts);
 	}
@@ -549,6 +556,23 @@ static int read_owners(struct virtual_threads *v, const struct hotspot *h, char 
 					   list.nr, v->waits.at, v->waits.nr, out);
 }
 
+/* Names of containers that have one of their own, as NULL or owned texts. */
+static int read_containers(const struct virtual_threads *v, const struct hotspot *h, char **out)
+{
+	const struct string_fields strings = vthread_strings(&v->layout);
+	auto_free u64 *at = xcalloc(v->kept.nr + 1, sizeof(*at));
+
+	for (size_t i = 0; i < v->kept.nr; i++)
+		at[i] = v->kept.at[i].container_name;
+	int err = java_strings_read(&h->jvm, &v->layout.objects, &strings, at, v->kept.nr,
+				    VIRTUAL_NAME_MAX - 1, out);
+	/* "java.util.concurrent.ThreadPoolExecutor@4e50df2e": one of many */
+	for (size_t i = 0; i < v->kept.nr; i++)
+		if (out[i])
+			out[i][strcspn(out[i], "@")] = '\0';
+	return err;
+}
+
 static struct virtual_thread thread_of(const struct virtual_threads *v, struct hotspot *h, size_t i)
 {
 	const struct kept_thread *t = &v->kept.at[i];
@@ -570,7 +594,7 @@ static struct virtual_thread thread_of(const struct virtual_threads *v, struct h
 /* Threads that changed while they were read were waiting, too: the others stand for them. */
 static void visit_kept(struct virtual_threads *v, struct hotspot *h,
 		       const struct virtual_look *look, const struct virtual_counts *counts,
-		       char *const *owners)
+		       char *const *owners, char *const *containers)
 {
 	double seen = v->owed, kept = 0;
 
@@ -583,6 +607,8 @@ static void visit_kept(struct virtual_threads *v, struct hotspot *h,
 		struct virtual_thread out = thread_of(v, h, i);
 		out.share *= seen / kept;
 		out.owner = owners[i];
+		out.executor =
+			containers[i] && *containers[i] ? containers[i] : v->kept.at[i].container;
 		look->visit(&out, look->ctx);
 	}
 }
@@ -591,13 +617,17 @@ static int visit_threads(struct virtual_threads *v, struct hotspot *h,
 			 const struct virtual_look *look, const struct virtual_counts *counts)
 {
 	auto_free char **owners = xcalloc(v->kept.nr + 1, sizeof(*owners));
+	auto_free char **containers = xcalloc(v->kept.nr + 1, sizeof(*containers));
 	int err = learn_names(v, &h->jvm);
 
 	err = err ?: read_owners(v, h, owners);
+	err = err ?: read_containers(v, h, containers);
 	if (!err)
-		visit_kept(v, h, look, counts, owners);
-	for (size_t i = 0; i < v->kept.nr; i++)
+		visit_kept(v, h, look, counts, owners, containers);
+	for (size_t i = 0; i < v->kept.nr; i++) {
 		free(owners[i]);
+		free(containers[i]);
+	}
 	return err;
 }
 

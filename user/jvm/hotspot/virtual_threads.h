@@ -57,6 +57,11 @@ struct virtual_thread {
 	 * "VirtualThread-N" without a name; NULL if nobody or unknown.
 	 */
 	const char *lock, *owner;
+	/*
+	 * The container that started it: the name of a scope, or the class of an executor:
+	 * "java.util.concurrent.ThreadPerTaskExecutor"; NULL: it was started directly.
+	 */
+	const char *executor;
 };
 
 typedef void (*virtual_thread_fn)(const struct virtual_thread *t, void *ctx);

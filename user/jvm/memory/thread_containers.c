@@ -9,20 +9,33 @@
 #define CONTAINER_BYTES 96
 #define SCOPES_MAX      16 /* of one thread */
 
-/* The set of a container of which the first bytes were read. */
-static u64 set_of(const struct vthread_layout *l, const u8 *bytes)
+/*
+ * The address of the set of a container of which the first bytes were read; 0: it has none. Fills
+ * in the rest of *out.
+ */
+static u64 set_of(const struct vthread_layout *l, const u8 *bytes, struct thread_set *out)
 {
 	const struct java_objects *o = &l->objects;
 	u64 class = java_part_class(o, bytes, CONTAINER_BYTES);
 	const struct {
 		enum vthread_class class;
-		enum vthread_field field;
-	} kinds[] = { { OF_EXECUTOR, F_EXECUTOR_THREADS }, { OF_SHARED, F_SHARED_THREADS } };
+		enum vthread_field set, name;
+		const char *container;
+	} kinds[] = {
+		{ OF_EXECUTOR, F_EXECUTOR_THREADS, NR_FIELDS,
+		  "java.util.concurrent.ThreadPerTaskExecutor" },
+		{ OF_SHARED, F_SHARED_THREADS, F_SHARED_NAME,
+		  "jdk.internal.vm.SharedThreadContainer" },
+	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (l->fields[kinds[i].field] && class == vthread_class_value(l, kinds[i].class))
-			return java_part_reference(o, bytes, CONTAINER_BYTES,
-						   l->fields[kinds[i].field]);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		u32 name = kinds[i].name < NR_FIELDS ? l->fields[kinds[i].name] : 0;
+		if (!l->fields[kinds[i].set] || class != vthread_class_value(l, kinds[i].class))
+			continue;
+		out->container = kinds[i].container;
+		out->name = name ? java_part_reference(o, bytes, CONTAINER_BYTES, name) : 0;
+		return java_part_reference(o, bytes, CONTAINER_BYTES, l->fields[kinds[i].set]);
+	}
 	return 0;
 }
 
@@ -42,16 +55,20 @@ static int list_registered(const struct vm_memory *j, const struct vthread_layou
 	auto_free u64 *at = xcalloc(keys.nr + 1, sizeof(*at));
 	auto_free u8 *bytes = xcalloc(keys.nr + 1, CONTAINER_BYTES);
 	auto_free struct java_table *tables = xcalloc(keys.nr + 1, sizeof(*tables));
+	auto_free struct thread_set *sets = xcalloc(keys.nr + 1, sizeof(*sets));
 	for (size_t i = 0; i < keys.nr; i++)
 		at[i] = keys.at[i].object;
 	err = err ?: java_follow(j, o, at, keys.nr, l->fields[F_REFERENT]);
 	err = err ?: java_read_each(j->mem, at, keys.nr, bytes, CONTAINER_BYTES);
 	for (size_t i = 0; i < keys.nr; i++)
-		at[i] = set_of(l, bytes + i * CONTAINER_BYTES);
+		at[i] = set_of(l, bytes + i * CONTAINER_BYTES, &sets[i]);
 	err = err ?: java_set_tables(j, o, &f, at, keys.nr, tables);
-	for (size_t i = 0; !err && i < keys.nr; i++)
+	for (size_t i = 0; !err && i < keys.nr; i++) {
+		sets[i].table = tables[i];
+		sets[i].share = c.stride;
 		if (tables[i].at)
-			vec_push(out, (struct thread_set){ tables[i], c.stride });
+			vec_push(out, sets[i]);
+	}
 	vec_fini(&keys);
 	return err;
 }
@@ -74,7 +91,7 @@ int thread_sets_list(const struct vm_memory *j, const struct vthread_layout *l,
 	err = java_follow(j, o, at, 2, 0);
 	err = err ?: java_set_tables(j, o, &f, at, 2, tables);
 	if (!err && tables[1].at)
-		vec_push(out, (struct thread_set){ tables[1], 1 });
+		vec_push(out, (struct thread_set){ .table = tables[1], .share = 1 });
 	return err ?: tables[0].at ? list_registered(j, l, tables[0], out, nr_left_out) : 0;
 }
 
@@ -90,12 +107,18 @@ static int list_flocks(const struct vm_memory *j, const struct vthread_layout *l
 {
 	const struct set_fields f = vthread_sets(l);
 	auto_free struct java_table *tables = xcalloc(nr + 1, sizeof(*tables));
+	auto_free u64 *names = xmemdup(flocks, nr * sizeof(*names) + !nr);
 	int err = java_follow(j, &l->objects, flocks, nr, l->fields[F_FLOCK_THREADS]);
 
+	if (!err && l->fields[F_FLOCK_NAME])
+		err = java_follow(j, &l->objects, names, nr, l->fields[F_FLOCK_NAME]);
 	err = err ?: java_set_tables(j, &l->objects, &f, flocks, nr, tables);
 	for (size_t i = 0; !err && i < nr; i++)
 		if (tables[i].at)
-			vec_push(out, (struct thread_set){ tables[i], heads[i].share });
+			vec_push(out,
+				 (struct thread_set){ tables[i], heads[i].share,
+						      "java.util.concurrent.StructuredTaskScope",
+						      l->fields[F_FLOCK_NAME] ? names[i] : 0 });
 	return err;
 }
 

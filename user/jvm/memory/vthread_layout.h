@@ -69,8 +69,10 @@ enum vthread_class {
 	X(TREE_FIRST, OF_TREE, "first")                    \
 	X(MOVED_TABLE, OF_MOVED, "nextTable")              \
 	X(EXECUTOR_THREADS, OF_EXECUTOR, "threads")        \
+	X(SHARED_NAME, OF_SHARED, "name")                  \
 	X(SHARED_THREADS, OF_SHARED, "virtualThreads")     \
 	X(SCOPE_PREVIOUS, OF_SCOPE, "previous")            \
+	X(FLOCK_NAME, OF_FLOCK, "name")                    \
 	X(FLOCK_THREADS, OF_FLOCK, "threads")              \
 	X(CONTAINER_FLOCK, OF_FLOCK_CONTAINER, "flock")    \
 	X(LOCK_OWNER, OF_SYNCHRONIZER, "exclusiveOwnerThread")
@@ -147,6 +149,10 @@ struct string_fields vthread_strings(const struct vthread_layout *l);
 struct thread_set {
 	struct java_table table;
 	double share; /* the number of sets that it stands for */
+	/* The container: a name as in the JVM, NULL for the root; the String of its own name, or 0
+	 */
+	const char *container;
+	u64 name;
 };
 
 typedef VEC(struct thread_set) thread_set_list;
