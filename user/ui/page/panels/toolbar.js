@@ -141,6 +141,7 @@ function fillScale({ hasCounts }) {
 		return span;
 	};
 	const same = item('same', hasCounts ? 'same, or chance' : 'same; chance unknown');
+	same.tabIndex = 0; // keys scroll the footer, which has no button then
 	same.title = hasCounts ? '' : 'The profile has no numbers of samples for its weights';
 	$('legend').replaceChildren(item('less', 'less'), same, item('more', 'more'), item('more hatched', 'new'), item('gone', 'gone'));
 }
