@@ -22,6 +22,7 @@
 #define KEYS_MAX     512          /* threads of a look; among more some are chosen */
 #define KEPT_BYTES   (256u << 10) /* of buffers between looks */
 #define TRIES_MAX    4            /* to read a thread that changes meanwhile */
+#define UNPAID_MAX   8            /* looks after which others stand for threads that changed */
 #define NESTED_MAX   4            /* scopes of threads of scopes .. */
 #define NAMES_MAX    4096
 #define NAMES_NS     (2 * NS_PER_SEC)
@@ -38,6 +39,7 @@ static const struct vthread_state state_names[] = {
 
 struct kept_thread {
 	u64 id, name_at;
+	bool is_again;
 	const char *container; /* as in struct thread_set */
 	u64 container_name;
 	enum virtual_state state;
@@ -51,9 +53,12 @@ struct virtual_threads {
 	struct lock_classes locks;
 	u64 unloads;                /* at the last look */
 	double threads_per_slot[2]; /* of sets of containers; of those of scopes */
-	double owed;                /* threads of looks in which all had changed */
-	struct dict names;          /* id -> char *, owned */
-	u64 no_name;                /* the String that is the name of threads without one */
+	/* Of threads read at once, and of those that had changed and were read again: */
+	double owed[2];    /* threads seen in earlier looks, in which none of them was read */
+	double changed;    /* threads of this look that had changed */
+	u32 nr_unpaid;     /* looks since the last one that read a thread again */
+	struct dict names; /* id -> char *, owned */
+	u64 no_name;       /* the String that is the name of threads without one */
 	u64 names_ns;
 	struct chunk_code code;
 	/* Of the look under way: */
@@ -123,6 +128,7 @@ struct look {
 	u64 object, cont, chunk, id, name, scopes;
 	struct lock_wait lock;
 	const struct thread_set *set;
+	bool is_again; /* it changed while it was read */
 	double share;
 	enum virtual_state state;
 	u32 raw_state, sp;
@@ -386,6 +392,7 @@ static int look_at_some(struct virtual_threads *v, struct hotspot *h, struct loo
 		vec_push(&v->kept,
 			 (struct kept_thread){ .id = l->id,
 					       .name_at = l->name,
+					       .is_again = l->is_again,
 					       .container = l->set->container,
 					       .container_name = l->set->name,
 					       .state = l->state,
@@ -398,14 +405,36 @@ static int look_at_some(struct virtual_threads *v, struct hotspot *h, struct loo
 	return err;
 }
 
-static void count_look(struct virtual_threads *v, const struct look *l, bool has_changed,
-		       struct virtual_counts *counts)
+static void count_looks(struct virtual_threads *v, const struct look *looks, size_t nr,
+			bool wants_stacks, struct virtual_counts *counts)
 {
-	counts->nr[l->state] += l->share;
-	counts->nr_read += l->state != VIRTUAL_OTHER;
-	counts->nr_changed += has_changed;
-	if (l->scopes)
-		vec_push(&v->heads, (struct scope_head){ l->scopes, l->share });
+	for (size_t i = 0; i < nr; i++) {
+		const struct look *l = &looks[i];
+		counts->nr[l->state] += l->share;
+		counts->nr_read += l->state != VIRTUAL_OTHER;
+		if (wants_stacks && is_unmounted(l) && !l->is_kept)
+			v->changed += l->share;
+		if (l->scopes)
+			vec_push(&v->heads, (struct scope_head){ l->scopes, l->share });
+	}
+}
+
+/* Moves those that changed to the front, to be read again, and returns their number. */
+static size_t keep_changed(struct look *looks, size_t nr)
+{
+	size_t again = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct look *l = &looks[i];
+		if (is_unmounted(l) && !l->is_kept)
+			looks[again++] = (struct look){
+				.object = l->object,
+				.set = l->set,
+				.is_again = true,
+				.share = l->share,
+			};
+	}
+	return again;
 }
 
 /*
@@ -418,22 +447,14 @@ static int look_at_once(struct virtual_threads *v, struct hotspot *h, struct loo
 	int err = 0;
 
 	for (u32 i = 0; !err && nr && i < TRIES_MAX; i++) {
-		size_t again = 0;
 		err = read_threads(v, &h->jvm, looks, nr);
 		if (!err && wants_stacks)
 			err = look_at_some(v, h, looks, nr, &counts->nr_left_out);
-		for (size_t k = 0; k < nr; k++) {
-			const struct look *l = &looks[k];
-			bool has_changed = wants_stacks && is_unmounted(l) && !l->is_kept;
-			if (has_changed && i + 1 < TRIES_MAX)
-				looks[again++] = (struct look){ .object = l->object,
-								.set = l->set,
-								.share = l->share };
-			else
-				count_look(v, l, has_changed, counts);
-		}
-		nr = again;
+		if (!i)
+			count_looks(v, looks, nr, wants_stacks, counts);
+		nr = wants_stacks ? keep_changed(looks, nr) : 0;
 	}
+	counts->nr_changed += nr;
 	return err;
 }
 
@@ -591,21 +612,41 @@ static struct virtual_thread thread_of(const struct virtual_threads *v, struct h
 	return out;
 }
 
-/* Threads that changed while they were read were waiting, too: the others stand for them. */
+/*
+ * How many threads each thread that was read stands for, times its share. Threads that changed were
+ * waiting, too. Those that were read again stand for them: they have short waits as well. If there
+ * are none for some looks, the others do.
+ */
+static void weigh_kept(struct virtual_threads *v, const struct virtual_counts *counts,
+		       double factors[2])
+{
+	double seen[2] = { v->owed[0] - v->changed, v->owed[1] + v->changed }, kept[2] = { 0 };
+
+	for (int s = VIRTUAL_RUNNABLE; s < NR_VIRTUAL_STATES; s++)
+		seen[0] += counts->nr[s];
+	vec_each(t, &v->kept)
+		kept[t->is_again] += t->share;
+	v->nr_unpaid = kept[1] > 0 || seen[1] <= 0 ? 0 : v->nr_unpaid + 1;
+	if (v->nr_unpaid >= UNPAID_MAX && kept[0] > 0) {
+		seen[0] += seen[1];
+		seen[1] = 0;
+	}
+	for (int i = 0; i < 2; i++) {
+		factors[i] = kept[i] > 0 ? seen[i] / kept[i] : 0;
+		v->owed[i] = kept[i] > 0 ? 0 : seen[i];
+	}
+}
+
 static void visit_kept(struct virtual_threads *v, struct hotspot *h,
 		       const struct virtual_look *look, const struct virtual_counts *counts,
 		       char *const *owners, char *const *containers)
 {
-	double seen = v->owed, kept = 0;
+	double factors[2];
 
-	for (int s = VIRTUAL_RUNNABLE; s < NR_VIRTUAL_STATES; s++)
-		seen += counts->nr[s];
-	vec_each(t, &v->kept)
-		kept += t->share;
-	v->owed = kept > 0 ? 0 : seen;
+	weigh_kept(v, counts, factors);
 	for (size_t i = 0; i < v->kept.nr; i++) {
 		struct virtual_thread out = thread_of(v, h, i);
-		out.share *= seen / kept;
+		out.share *= factors[v->kept.at[i].is_again];
 		out.owner = owners[i];
 		out.executor =
 			containers[i] && *containers[i] ? containers[i] : v->kept.at[i].container;
@@ -703,6 +744,7 @@ int virtual_threads_look(struct virtual_threads *v, struct hotspot *h,
 	*counts = (struct virtual_counts){ 0 };
 	if (err)
 		return err;
+	v->changed = 0;
 	v->kept.nr = v->waits.nr = v->frames.nr = v->heads.nr = 0;
 	v->wants_locks = look->locks;
 	chunk_code_check(&v->code, h);
