@@ -2,13 +2,15 @@
 import java.lang.reflect.*;
 import java.util.*;
 import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
 
 /*
  * Virtual threads whose objects are forged all the time, while they are parked: chunks with sizes
  * beyond the heap, chunks that are their own parents or those of other threads, objects of a wrong
- * class, a table of, at times, 2^31 - 1 slots, whose nodes are rings. java Forges THREADS; needs a JVM that
- * never collects, --add-opens for java.lang, java.util.concurrent and jdk.internal.vm. Prints
- * "ready" once it forges.
+ * class, a table of, at times, 2^31 - 1 slots, whose nodes are rings. They wait for locks that are none, or
+ * that a text owns. Their scopes are rings, and have these threads themselves. java Forges THREADS; needs a
+ * JVM that never collects, --add-opens for java.lang, java.util.concurrent, java.util.concurrent.locks,
+ * jdk.internal.vm and jdk.internal.misc. Prints "ready" once it forges.
  */
 public class Forges {
 	static Object unsafe;
@@ -38,6 +40,29 @@ public class Forges {
 		return call("get", o, offset(o.getClass(), field));
 	}
 
+	static Object scope;
+	static final Object[] blockers = { "text", null, new ReentrantLock(), new Object[1000], Thread.class };
+
+	/* A scope that encloses itself and has the threads that opened it. */
+	static void forgeScope(Object threads) throws Exception {
+		Class<?> type = Class.forName("jdk.internal.misc.ThreadFlock");
+		Object flock = type.getMethod("open", String.class).invoke(null, "forged");
+		scope = get(flock, "container");
+		call("put", scope, offset(Class.forName("jdk.internal.vm.StackableScope"), "previous"), scope);
+		call("put", flock, offset(type, "threads"), threads);
+		/* Parts of locks: a synchronizer that a text owns. */
+		Object sync = get(blockers[2], "sync");
+		call("put", sync, offset(Class.forName("java.util.concurrent.locks.AbstractOwnableSynchronizer"),
+					 "exclusiveOwnerThread"), "text");
+		blockers[2] = sync;
+		blockers[1] = scope;
+	}
+
+	static void forgeWait(Thread t) throws Exception {
+		call("put", t, offset(Thread.class, "parkBlocker"), blockers[RANDOM.nextInt(blockers.length)]);
+		call("put", t, offset(Thread.class, "headStackableScopes"), RANDOM.nextInt(8) == 0 ? "text" : scope);
+	}
+
 	static Object[] table;
 	static int slots;
 
@@ -48,6 +73,7 @@ public class Forges {
 		Object set = threads.get(null);
 		Object map = call("get", set, offset(set.getClass().getSuperclass(), "map"));
 		table = (Object[])get(map, "table");
+		forgeScope(set);
 		slots = table.length;
 		for (Object node : table)
 			if (node != null && RANDOM.nextInt(4) == 0)
@@ -79,8 +105,10 @@ public class Forges {
 		forgeTable();
 		System.out.println("ready");
 		while (true) {
-			for (int i = 0; i < conts.size(); i++)
+			for (int i = 0; i < conts.size(); i++) {
 				forgeThread(conts.get(i), chunks.get(i), chunks.get(RANDOM.nextInt(chunks.size())));
+				forgeWait(threads.get(i));
+			}
 			/* The length of the array, with narrow class pointers. */
 			call("putInt", table, 12L, RANDOM.nextInt(4) == 0 ? Integer.MAX_VALUE : slots);
 			Thread.sleep(1);

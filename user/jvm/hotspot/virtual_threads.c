@@ -708,7 +708,8 @@ static int look_at_sets(struct virtual_threads *v, struct hotspot *h,
 	int err = read_slots(v, &h->jvm, sets, look->most, per_slot, &keys, &share,
 			     &counts->nr_left_out);
 
-	share *= set_keys_thin(&keys, KEYS_MAX);
+	u32 keys_most = look->most < KEYS_MAX / 4 ? look->most * 4 : KEYS_MAX;
+	share *= set_keys_thin(&keys, keys_most);
 	err = err ?: look_at_keys(v, h, &keys, sets, share, look->visit != NULL, counts);
 	vec_fini(&keys);
 	return err;

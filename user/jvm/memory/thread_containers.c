@@ -7,7 +7,7 @@
 
 #define CONTAINERS_MAX  512 /* looked at at once */
 #define CONTAINER_BYTES 96
-#define SCOPES_MAX      16 /* of one thread */
+#define SCOPES_MAX      8 /* of one thread */
 
 /*
  * The address of the set of a container of which the first bytes were read; 0: it has none. Fills
