@@ -21,6 +21,8 @@
 #define GLIBC_UNALLOCATED (~0ULL)
 #define MUSL_ENTRY_BYTES  8
 
+#define FIRST_BYTES 64 /* a cache line */
+
 static __always_inline bool read_word(u64 addr, u64 *out)
 {
 	return !bpf_probe_read_user(out, sizeof(*out), (void *)addr);
@@ -48,21 +50,26 @@ static __always_inline u64 variable_of(const struct context_place *p, u64 thread
 	return block ? block + p->offset : 0;
 }
 
-/* Reads the record into `to`, which has CONTEXT_BYTES. Returns its bytes; 0 if it is none. */
+/*
+ * Reads the record into `to`, which has CONTEXT_BYTES. Returns its bytes; 0 if it is none. Most
+ * records fit into the first read; at the end of memory it may be too long.
+ */
 static __always_inline u32 read_context(struct thread_context *to, u64 from)
 {
-	u32 bytes;
+	u32 at_once = FIRST_BYTES - sizeof(*to), bytes;
 
-	if (bpf_probe_read_user(to, sizeof(*to), (void *)from)) {
-		count(STAT_CONTEXT_UNREADABLE);
-		return 0;
+	if (bpf_probe_read_user(to, FIRST_BYTES, (void *)from)) {
+		at_once = 0;
+		if (bpf_probe_read_user(to, sizeof(*to), (void *)from)) {
+			count(STAT_CONTEXT_UNREADABLE);
+			return 0;
+		}
 	}
 	if (to->is_valid != 1)
 		return 0;
-	count(STAT_CONTEXT);
 	bytes = to->attributes_bytes;
-	if (!bytes)
-		return sizeof(*to);
+	if (bytes <= at_once)
+		return sizeof(*to) + bytes;
 	keep_as_written(bytes); /* Linux 6.1 knows no bound if the comparisons become one */
 	if (bytes > CONTEXT_ATTRIBUTES)
 		return sizeof(*to);

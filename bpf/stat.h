@@ -54,7 +54,6 @@
 	  NOTHING, "sample fewer processes, or take a larger minimum")                             \
 	X(LEAK_UNTRACKED, "untracked", "allocations not tracked: they may have been freed since",  \
 	  LOST, NOTHING, "too many are followed; take a larger interval")                          \
-	X(CONTEXT, "context", "samples with the context of a request", NORMAL, NOTHING, "")        \
 	X(CONTEXT_UNREADABLE, "context_unreadable",                                                \
 	  "samples whose context of a request could not be read", INEXACT, MEMORY,                 \
 	  "its record lies in memory that is swapped out, or its address is wrong")                \
