@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Classes of the JDK by name. Part of jvm/memory/java_objects.h. */
-#include "jvm/memory/java_objects.h"
+/* Classes of a JVM by name. */
+#include "jvm/memory/boot_classes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 #include "base/time.h"
 
 #define CLASSES_MAX  200000 /* of the boot loader; JDK 25 has 7,500 */
-#define KLASS_SPAN   512    /* of a Klass: its name and the next one */
+#define LOADERS_MAX  100000
+#define KLASS_SPAN   512 /* of a Klass: its name and the next one */
 #define NAME_MAX_LEN 128
 #define PAGE_BYTES   16384 /* neighbours on the list are mostly neighbours in memory */
 #define NR_PAGES     32
@@ -61,14 +62,19 @@ static int match(const struct vm_memory *j, struct boot_search *s, u64 klass, u6
 	return err;
 }
 
+static bool can_walk(const struct vm_memory *j)
+{
+	return vm_has(&j->build, KLASS_NEXT_LINK) && vm_has(&j->build, KLASS_NAME) &&
+	       vm_has(&j->build, SYMBOL_LENGTH) && vm_has(&j->build, SYMBOL_BODY) &&
+	       j->build.fields[KLASS_NEXT_LINK].at <= KLASS_SPAN - 8 &&
+	       j->build.fields[KLASS_NAME].at <= KLASS_SPAN - 8;
+}
+
 static int begin(const struct vm_memory *j, struct boot_search *s)
 {
 	u64 thread, loader = 0, head = 0;
 
-	if (!vm_has(&j->build, KLASS_NEXT_LINK) || !vm_has(&j->build, KLASS_NAME) ||
-	    !vm_has(&j->build, SYMBOL_LENGTH) || !vm_has(&j->build, SYMBOL_BODY) ||
-	    j->build.fields[KLASS_NEXT_LINK].at > KLASS_SPAN - 8 ||
-	    j->build.fields[KLASS_NAME].at > KLASS_SPAN - 8)
+	if (!can_walk(j))
 		return -ENOENT;
 	int err = vm_read_static(j, THREAD_CLASS, &thread);
 	err = err ?: vm_read(j, thread, KLASS_LOADER_DATA, &loader);
@@ -88,11 +94,11 @@ static void end(struct boot_search *s)
 	s->next = 0;
 }
 
-int boot_classes_find(const struct vm_memory *j, struct boot_search *s, struct boot_class *wanted,
-		      size_t nr, u64 limit_ns)
+/* Walks a list from s->next on, up to s->known. */
+static int walk(const struct vm_memory *j, struct boot_search *s, struct boot_class *wanted,
+		size_t nr, u64 deadline_ns)
 {
-	u64 deadline_ns = time_worked_ns() + limit_ns;
-	int err = s->next ? 0 : begin(j, s);
+	int err = 0;
 
 	while (!err && s->next && s->next != s->known) {
 		u64 span[KLASS_SPAN / 8], klass = s->next;
@@ -111,8 +117,53 @@ int boot_classes_find(const struct vm_memory *j, struct boot_search *s, struct b
 		if (!err && s->nr_walked % 64 == 0 && time_worked_ns() > deadline_ns)
 			return -EAGAIN;
 	}
+	return err;
+}
+
+int boot_classes_find(const struct vm_memory *j, struct boot_search *s, struct boot_class *wanted,
+		      size_t nr, u64 limit_ns)
+{
+	u64 deadline_ns = time_worked_ns() + limit_ns;
+	int err = s->next ? 0 : begin(j, s);
+
+	err = err ?: walk(j, s, wanted, nr, deadline_ns);
+	if (err == -EAGAIN)
+		return err;
 	if (!err && s->pages)
 		s->known = s->head;
+	end(s);
+	return err;
+}
+
+/* Moves on to the next loader's list; s->loader is 0 after the last. */
+static int next_loader(const struct vm_memory *j, struct boot_search *s)
+{
+	int err = s->loader ? vm_read(j, s->loader, LOADER_NEXT, &s->loader)
+			    : vm_read_static(j, LOADERS_HEAD, &s->loader);
+
+	return err ?: s->loader ? vm_read(j, s->loader, LOADER_KLASSES, &s->next) : 0;
+}
+
+int loaded_classes_find(const struct vm_memory *j, struct boot_search *s, struct boot_class *wanted,
+			size_t nr, u64 limit_ns)
+{
+	u64 deadline_ns = time_worked_ns() + limit_ns;
+	int err = can_walk(j) ? 0 : -ENOENT;
+
+	if (!err && !s->pages) {
+		s->pages = xcalloc(1, sizeof(*s->pages));
+		s->loader = s->next = 0;
+		s->nr_walked = s->nr_loaders = 0;
+		err = next_loader(j, s);
+	}
+	while (!err && s->loader) {
+		err = walk(j, s, wanted, nr, deadline_ns);
+		if (err == -EAGAIN)
+			return err;
+		if (s->nr_walked >= CLASSES_MAX || ++s->nr_loaders == LOADERS_MAX)
+			break;
+		err = err ?: next_loader(j, s);
+	}
 	end(s);
 	return err;
 }

@@ -87,6 +87,8 @@
 	X(KLASS_NEXT_LINK, "Klass", "_next_link")                                                \
 	X(KLASS_LOADER_DATA, "Klass", "_class_loader_data")                                      \
 	X(LOADER_KLASSES, "ClassLoaderData", "_klasses")                                         \
+	X(LOADER_NEXT, "ClassLoaderData", "_next")                                               \
+	X(LOADERS_HEAD, "ClassLoaderDataGraph", "_head")                                         \
 	X(SYMBOL_LENGTH, "Symbol", "_length")                                                    \
 	X(SYMBOL_LENGTH_AND_REFCOUNT, "Symbol", "_length_and_refcount")                          \
 	X(SYMBOL_BODY, "Symbol", "_body")                                                        \

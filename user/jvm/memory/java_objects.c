@@ -15,6 +15,7 @@
 #define FIELD_INTERNAL    0x400 /* its name is not in the constant pool */
 #define STREAM_MAX        8192
 #define OFFSET_MAX        4096
+#define SUPERS_MAX        64
 #define HAS_INITIALIZER   0x01 /* flags of a field after which one more number follows (JDK 21+) */
 #define HAS_GENERIC       0x04
 #define HAS_CONTENDED     0x10
@@ -25,7 +26,7 @@
 #define ZGC_REMAPPED_BIT  12 /* the lowest of four bits, one of which is set (x86-64) */
 
 struct field_info {
-	u32 name_index, offset;
+	u32 name_index, signature_index, offset;
 	bool is_injected; /* its name is not in the constant pool */
 };
 
@@ -53,7 +54,7 @@ static int read_array(const struct vm_memory *j, u64 klass, struct field_infos *
 		const u16 *w = words + i * FIELD_WORDS;
 		u32 offset = (u32)(w[5] << 16 | w[4]) >> FIELD_TAG_BITS;
 		if (!(w[0] & FIELD_INTERNAL))
-			vec_push(out, (struct field_info){ w[1], offset, false });
+			vec_push(out, (struct field_info){ w[1], w[2], offset, false });
 	}
 	return err;
 }
@@ -76,7 +77,7 @@ static int parse_stream(const u8 *data, size_t len, u32 shift, struct field_info
 	for (u32 i = 0; i < nr_java + nr_injected; i++) {
 		struct field_info f = { .is_injected = i >= nr_java };
 		if (!unsigned5_read(data, len, &at, true, &f.name_index) ||
-		    !unsigned5_read(data, len, &at, true, &skipped) || /* signature */
+		    !unsigned5_read(data, len, &at, true, &f.signature_index) ||
 		    !unsigned5_read(data, len, &at, true, &f.offset) ||
 		    !unsigned5_read(data, len, &at, true, &skipped) || /* access */
 		    !unsigned5_read(data, len, &at, true, &flags))
@@ -133,19 +134,71 @@ static int add_field(const struct vm_memory *j, u64 pool, const struct field_inf
 	return 0;
 }
 
+static int read_infos(const struct vm_memory *j, u64 klass, u64 *pool, struct field_infos *out)
+{
+	int err = klass ? vm_read(j, klass, KLASS_CONSTANTS, pool) : -EFAULT;
+
+	return err
+		       ?: (vm_has(&j->build, KLASS_FIELD_STREAM) ? read_stream
+								 : read_array)(j, klass, out);
+}
+
 int java_fields_read(const struct vm_memory *j, u64 klass, struct java_fields *out)
 {
 	struct field_infos infos = { 0 };
 	u64 pool;
 
 	out->list.nr = out->injected.nr = 0;
-	int err = klass ? vm_read(j, klass, KLASS_CONSTANTS, &pool) : -EFAULT;
-	err = err
-		      ?: (vm_has(&j->build, KLASS_FIELD_STREAM) ? read_stream
-								: read_array)(j, klass, &infos);
+	int err = read_infos(j, klass, &pool, &infos);
 	for (size_t i = 0; !err && i < infos.nr; i++)
 		err = add_field(j, pool, &infos.at[i], out);
 	vec_fini(&infos);
+	return err;
+}
+
+/* The Symbol of a constant; the caller frees `*text`. */
+static int read_constant(const struct vm_memory *j, u64 pool, u32 index, char **text, size_t *len)
+{
+	u64 symbol;
+	int err = mem_read_u64(j->mem, pool + j->build.sizes[SIZE_POOL] + 8ull * index, &symbol);
+
+	return err ?: method_symbol(j, symbol & ~1ull, text, len);
+}
+
+static int find_own_field(const struct vm_memory *j, u64 klass, const char *name, u32 *offset,
+			  char *type)
+{
+	struct field_infos infos = { 0 };
+	u64 pool;
+	bool is_found = false;
+	int err = read_infos(j, klass, &pool, &infos);
+
+	for (size_t i = 0; !err && !is_found && i < infos.nr; i++) {
+		const struct field_info *f = &infos.at[i];
+		auto_free char *text = NULL, *signature = NULL;
+		size_t len = 0;
+		if (f->is_injected || !f->offset || f->offset > OFFSET_MAX ||
+		    read_constant(j, pool, f->name_index, &text, &len) || len != strlen(name) ||
+		    memcmp(text, name, len) != 0)
+			continue;
+		err = read_constant(j, pool, f->signature_index, &signature, &len);
+		is_found = !err && len;
+		*type = is_found ? signature[0] : '\0';
+		*offset = f->offset;
+	}
+	vec_fini(&infos);
+	return err ? err : is_found ? 0 : -ENOENT;
+}
+
+int java_field_of(const struct vm_memory *j, u64 klass, const char *name, u32 *offset, char *type)
+{
+	int err = -ENOENT;
+
+	for (int i = 0; i < SUPERS_MAX && klass && err == -ENOENT; i++) {
+		err = find_own_field(j, klass, name, offset, type);
+		if (err == -ENOENT && vm_read(j, klass, KLASS_SUPER, &klass))
+			return -EFAULT;
+	}
 	return err;
 }
 

@@ -74,6 +74,12 @@ int java_fields_of(const struct vm_memory *j, enum jvm_slot class, struct java_f
 int java_fields_read(const struct vm_memory *j, u64 klass, struct java_fields *out);
 void java_fields_fini(struct java_fields *f);
 
+/*
+ * The field of a class or of its superclasses: its offset, and the first letter of its descriptor
+ * ('L', '[', 'I', ..). -ENOENT if there is none.
+ */
+int java_field_of(const struct vm_memory *j, u64 klass, const char *name, u32 *offset, char *type);
+
 /* -ENOENT if the class has no field of that name. */
 int java_field_find(const struct java_fields *f, const char *name, u32 *offset);
 
@@ -96,36 +102,6 @@ struct string_fields {
 int java_strings_read(const struct vm_memory *j, const struct java_objects *o,
 		      const struct string_fields *f, const u64 *strings, size_t nr, size_t max,
 		      char **out);
-
-/*
- * Classes of the JDK by name. The boot loader's ClassLoaderData heads a list of its classes
- * (classfile/classLoaderData.hpp). A new class is put in front, and none is ever taken off: what
- * was walked once need not be walked again.
- */
-
-struct boot_class {
-	const char *name; /* "java/lang/Thread" */
-	u64 klass;        /* 0: not found (yet) */
-};
-
-struct boot_pages;
-
-/* The progress of a search; {0} at first. */
-struct boot_search {
-	u64 head, known;          /* of the list in this walk; where it may stop */
-	u64 next;                 /* Klass to look at next; 0: no walk is under way */
-	u32 nr_walked;            /* in this walk */
-	struct boot_pages *pages; /* memory read during this walk */
-};
-
-/*
- * Fills in `klass` of the wanted classes that the JVM has loaded since the last search. Returns 0,
- * -EAGAIN if it took as long as `limit_ns` of work and goes on with the next call, -ENOENT if this
- * build does not export the list, -EFAULT or -ESRCH.
- */
-int boot_classes_find(const struct vm_memory *j, struct boot_search *s, struct boot_class *wanted,
-		      size_t nr, u64 limit_ns);
-void boot_search_fini(struct boot_search *s);
 
 /*
  * The elements of Sets that ConcurrentHashMap.newKeySet made, read by slots of their tables.

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "jvm/memory/boot_classes.h"
 #include "jvm/memory/java_locks.h"
 
 /* X(slot, name): classes of the JDK. */
