@@ -133,7 +133,7 @@ struct sample {
 	char comm[ABI_COMM_LEN];
 	__u16 cpu;             /* RECORD_VIRTUAL: enum virtual_state */
 	__u8 state;            /* enum thread_state */
-	__u8 nr_context;       /* u64 words of a struct thread_context */
+	__u8 nr_context;       /* u64 words of a struct thread_context, SAMPLE_HAS_VALUES */
 	__u16 nr_kernel;       /* u64 pcs, leaf first */
 	__u16 nr_user;         /* struct user_frame, leaf first */
 	__u64 unloads;         /* classes unloaded by the JVM at that time, plus 1; 0 if unknown */
@@ -189,6 +189,75 @@ struct context_place {
 };
 
 #define CONTEXT_PLACES 4096 /* processes */
+
+/*
+ * Values of ThreadLocals, which a JVM's thread has set (record --label). The bit of
+ * sample.nr_context says that JAVA_LABELS of them follow the context.
+ */
+#define JAVA_LABELS       4
+#define JAVA_VALUE_BYTES  60
+#define SAMPLE_HAS_VALUES 0x80
+#define SAMPLE_VALUES     (JAVA_LABELS * sizeof(struct java_value) / sizeof(__u64)) /* words */
+
+enum java_value_kind {
+	JAVA_NONE,       /* the thread has not set it, or to null */
+	JAVA_LATIN1,     /* a String of bytes .. */
+	JAVA_UTF16,      /* .. and of pairs of bytes */
+	JAVA_NUMBER,     /* an s64 */
+	JAVA_UNREADABLE, /* an object is not of the class that it should be, or was moved */
+};
+
+struct java_value {
+	__u8 kind; /* enum java_value_kind */
+	__u8 pad;
+	/* of the whole text, of which `text` has at most JAVA_VALUE_BYTES; of the number */
+	__u16 bytes;
+	__u8 text[JAVA_VALUE_BYTES];
+};
+_Static_assert(sizeof(struct java_value) == 64, "java_value is part of the record ABI");
+
+/* From an object to the one in its field. */
+struct java_step {
+	__u64 class; /* what the object's header has for its class */
+	__u16 field; /* offset */
+	__u16 pad[3];
+};
+
+#define JAVA_STEPS 4
+
+/* From the value of a ThreadLocal to a text or number. */
+struct java_label {
+	__u32 hash; /* ThreadLocal.threadLocalHashCode; 0: the label is not known */
+	__u8 nr_steps;
+	/* bytes of the number in the last step's field, 1 to 8; 0: the last object is a String */
+	__u8 number_bytes;
+	__u16 locals; /* Thread.threadLocals, or .inheritableThreadLocals */
+	struct java_step steps[JAVA_STEPS];
+};
+
+/* How to read the ThreadLocals of a JVM's threads. Offsets in bytes. Map key: pid. */
+struct java_place {
+	__u64 start_ns; /* as in task_id */
+	__u64 narrow_base;
+	__u64 string_class;           /* as java_step.class */
+	__u16 tls_module, tls_offset; /* as in struct hotspot_layout */
+	/* In JavaThread: pointers to references, HOTSPOT_NO_FIELD if missing. */
+	__u16 virtual_thread, thread;
+	__u16 thread_is_reference; /* `thread` is itself a reference (before JDK 16) */
+	__u16 table;               /* ThreadLocalMap.table */
+	__u16 referent, value;     /* Reference.referent, ThreadLocalMap.Entry.value */
+	__u16 hash;                /* ThreadLocal.threadLocalHashCode */
+	__u16 array_length, array_references, array_bytes;
+	__u16 text, coder; /* String.value, String.coder; coder 0: always UTF-16 (JDK 8) */
+	__u16 class_at;
+	__u8 class_bytes, class_shift;
+	__u8 narrow_shift, reference_bytes;
+	__u8 is_colored; /* references are those of generational ZGC */
+	__u8 pad[3];
+	struct java_label labels[JAVA_LABELS];
+};
+
+#define JAVA_PLACES 1024 /* JVMs */
 
 #define MAPPED_STACK 1 /* a thread's stack; no mapping has this address */
 

@@ -10,3 +10,9 @@
  * after the frames. Returns 0. Global: the verifier checks it once.
  */
 int context_add(struct scratch *s);
+
+/*
+ * Appends values of ThreadLocals behind the context, if the thread is one of a JVM with an entry in
+ * java_places. Call it after context_add, in the same way.
+ */
+int java_values_add(struct scratch *s);

@@ -57,6 +57,7 @@ struct knobs {
 	__u32 measure; /* time our walks, and the kernel's walks by frame pointers for comparison */
 	__u32 nr_cpus; /* possible CPUs */
 	__u32 kernel_only;           /* no stacks of user space */
+	__u32 has_labels;            /* ThreadLocals of JVMs are labels: java_places */
 	__u32 has_cpus;              /* only the CPUs of `cpus` are sampled */
 	__u64 cpus[KNOBS_CPUS / 64]; /* as bits */
 	__u32 alloc_event;

@@ -143,7 +143,11 @@ static __always_inline void count_loss(const struct scratch *s, bool is_locked)
 __hidden void stack_submit(struct scratch *s, u32 stop)
 {
 	context_add(s);
-	u64 words = s->sample.nr_kernel + 2 * (u64)s->sample.nr_user + s->sample.nr_context;
+	if (knobs.has_labels)
+		java_values_add(s);
+	u64 words = s->sample.nr_kernel + 2 * (u64)s->sample.nr_user +
+		    (s->sample.nr_context & ~SAMPLE_HAS_VALUES) +
+		    (s->sample.nr_context & SAMPLE_HAS_VALUES ? SAMPLE_VALUES : 0);
 
 	s->sample.stop = stop;
 	count(STAT_SAMPLES);

@@ -78,6 +78,7 @@ int BPF_PROG(proc_exec, struct task_struct *task)
 	/* The process keeps pid and start time, but its mappings are gone: remove its tables. */
 	bpf_map_delete_elem(&unwind_procs, &pid);
 	bpf_map_delete_elem(&context_places, &pid);
+	bpf_map_delete_elem(&java_places, &pid);
 	send_process(RECORD_EXEC, task, NULL);
 	return 0;
 }
@@ -118,6 +119,7 @@ int BPF_PROG(proc_exit, struct task_struct *task)
 	if (proc && proc->inherited_ns) /* user space does not know this copy */
 		bpf_map_delete_elem(&unwind_procs, &pid);
 	bpf_map_delete_elem(&context_places, &pid);
+	bpf_map_delete_elem(&java_places, &pid);
 	send_process(RECORD_EXIT, task, NULL);
 	return 0;
 }

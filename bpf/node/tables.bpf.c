@@ -7,3 +7,4 @@ struct unwind_ranges_map unwind_ranges SEC(".maps");
 struct unwind_procs_map unwind_procs SEC(".maps");
 struct jvms_map jvms SEC(".maps");
 struct context_places_map context_places SEC(".maps");
+struct java_places_map java_places SEC(".maps");

@@ -2,7 +2,8 @@
 /*
  * The tables of processes. The node's programs own them, and those of every recording read them.
  * user/capture/unwind/tables.c fills those of the unwinder and sets their sizes,
- * user/capture/samples/requests.c fills context_places.
+ * user/capture/samples/requests.c fills context_places, user/capture/samples/java_labels.c
+ * java_places.
  */
 #pragma once
 
@@ -45,6 +46,15 @@ struct context_places_map {
 	__type(value, struct context_place);
 };
 extern struct context_places_map context_places SEC(".maps");
+
+struct java_places_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, JAVA_PLACES);
+	__type(key, u32); /* pid */
+	__type(value, struct java_place);
+};
+extern struct java_places_map java_places SEC(".maps");
 
 struct jvms_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -89,6 +89,8 @@ struct node *node_new(const struct node_options *options)
 	n->jvms = jvm_registry_new();
 	n->virtual_waits = virtual_waits_new();
 	n->requests = requests_new();
+	if (options->nr_labels)
+		requests_read_locals(n->requests, n->jvms, options->labels, options->nr_labels);
 	agents_use(n->agents, n->jvms, n->workers);
 	facts_provide();
 	n->frames = frames_new();
@@ -118,7 +120,7 @@ int node_load(struct node *n)
 	n->receiver = receiver_new(node_programs_ring(n->bpf),
 				   memory_limit_backlog_bytes(&n->memory), false);
 	struct tables_fds fds = node_programs_tables(n->bpf);
-	requests_use(n->requests, fds.context_places);
+	requests_use(n->requests, fds.context_places, fds.java_places);
 	err = unwinding_new(&options.tables, &fds, n->jvms, &n->unwinding);
 	if (err)
 		log_error("the unwinder's tables cannot be mapped: %s", strerror(-err));
@@ -566,6 +568,11 @@ enum node_helper node_lost_helper(const struct node *n)
 	       : mem_reader_has_ended()       ? NODE_HELPER_MEMORY
 	       : rights_are_lost(n->rights)   ? NODE_HELPER_ATTACH
 					      : NR_NODE_HELPERS;
+}
+
+void node_warn_of_labels(const struct node *n)
+{
+	requests_warn_of_locals(n->requests);
 }
 
 struct agents *node_agents(struct node *n)

@@ -13,6 +13,8 @@
 
 struct node;
 
+struct thread_local_spec;
+
 struct node_options {
 	struct workers
 		*workers; /* parse files; the node takes them over. NULL: it starts its own */
@@ -20,6 +22,8 @@ struct node_options {
 	const char *agent_path; /* the agent's library; NULL: the installed one */
 	/* control group to which the recorder is limited; NULL: the whole node */
 	const char *within;
+	const struct thread_local_spec *labels; /* ThreadLocals of JVMs that are labels */
+	u32 nr_labels;
 	bool lines;                /* one frame per line of a Java method */
 	bool signatures;           /* Java methods have their signature in the name */
 	bool addresses;            /* functions without a symbol have their offset as name */
@@ -42,6 +46,9 @@ struct node_options {
  * options' pointers must stay valid.
  */
 struct node *node_new(const struct node_options *options);
+
+/* Warns of each of options.labels that was found in no JVM. */
+void node_warn_of_labels(const struct node *n);
 
 /* Loads the node's BPF programs. Without a call, node_start loads them. Logs errors. */
 int node_load(struct node *n);

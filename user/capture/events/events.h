@@ -67,6 +67,7 @@ struct event_options {
 	bool own;                /* keep samples of sysflame's own work in JVMs */
 	const char *begin, *end; /* functions that begin and end sampling in a process; or NULL */
 	bool kernel_only;        /* no stacks of user space: a frame stands for them */
+	bool has_labels;         /* values of ThreadLocals are labels (node_options.labels) */
 	bool only_targets;       /* put probes only into recorded processes */
 	/* names of libraries refer to files that these map; may be NULL */
 	const struct targets *targets;

@@ -77,6 +77,7 @@ void sources_configure(const struct events *events, const struct event_options *
 {
 	configure(events, o, &bpf->knobs);
 	bpf->knobs.kernel_only = o->kernel_only;
+	bpf->knobs.has_labels = o->has_labels;
 	bpf->knobs.has_cpus = o->cpus != NULL;
 	for (size_t i = 0; o->cpus && i < o->cpus->nr && o->cpus->at[i] < KNOBS_CPUS; i++)
 		bpf->knobs.cpus[o->cpus->at[i] / 64] |= 1ull << (o->cpus->at[i] % 64);

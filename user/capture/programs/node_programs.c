@@ -120,6 +120,7 @@ struct tables_fds node_programs_tables(const struct node_programs *n)
 		.procs = bpf_map__fd(n->skel->maps.unwind_procs),
 		.jvms = bpf_map__fd(n->skel->maps.jvms),
 		.context_places = bpf_map__fd(n->skel->maps.context_places),
+		.java_places = bpf_map__fd(n->skel->maps.java_places),
 	};
 }
 

@@ -22,7 +22,7 @@ struct tables_sizes {
 
 /* The maps' descriptors; they stay the caller's. */
 struct tables_fds {
-	int rows, ranges, procs, jvms, context_places;
+	int rows, ranges, procs, jvms, context_places, java_places;
 };
 
 struct node_programs_options {

@@ -250,7 +250,8 @@ static int use_tables(struct recording_skel *skel, const struct tables_fds *node
 		       ?: bpf_map__reuse_fd(skel->maps.unwind_ranges, node->ranges)
 		       ?: bpf_map__reuse_fd(skel->maps.unwind_procs, node->procs)
 		       ?: bpf_map__reuse_fd(skel->maps.jvms, node->jvms)
-		       ?: bpf_map__reuse_fd(skel->maps.context_places, node->context_places);
+		       ?: bpf_map__reuse_fd(skel->maps.context_places, node->context_places)
+		       ?: bpf_map__reuse_fd(skel->maps.java_places, node->java_places);
 }
 
 static int open_skel(struct programs *bpf, const struct programs_options *o)

@@ -4,27 +4,34 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/auto.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "capture/unwind/sample_stack.h"
 #include "export/interchange/tags.h"
+#include "jvm/hotspot/jvm_registry.h"
+#include "jvm/labels/thread_local.h"
+#include "jvm/memory/java_objects.h"
 #include "jvm/process/process_context.h"
 #include "proc/mem.h"
 #include "profile/labels.h"
 
 #define KEYS_AGAIN_NS (100 * NS_PER_MS) /* between looks for the names of unknown keys */
+#define LOOK_PAUSE    10                /* times the duration of a look for ThreadLocals */
 #define TOO_MANY_SETS "context=" REQUEST_OTHER
 
 /* Attributes that samples have in common: bytes of contexts, and what they mean. */
 struct set {
 	u8 *bytes;
-	u32 len;
-	u32 nr_keys; /* that were known when it was made */
+	u32 len, values_at; /* where the values of ThreadLocals begin, each with its label's number
+			     */
+	u32 nr_keys;        /* that were known when it was made */
 	char *tags[REQUEST_ATTRIBUTES + 1];
 	u32 faults;
 	bool has_other;
@@ -37,7 +44,7 @@ struct of_process {
 	struct dict sets; /* hash of the bytes -> index in `all` + 1 */
 	VEC(struct set) all;
 	struct dict values; /* hashes of a key's number and its value */
-	u16 nr_values[PROCESS_KEYS_MAX];
+	u16 nr_values[PROCESS_KEYS_MAX + JAVA_LABELS];
 	size_t bytes; /* that its sets and values take */
 	u64 keys_again_ns;
 };
@@ -51,8 +58,21 @@ struct placed {
 
 #define PLACES_OF_USER (CONTEXT_PLACES / 4)
 
+/* A JVM whose ThreadLocals are read. */
+struct of_jvm {
+	struct process_id id;
+	struct thread_locals *locals;
+};
+
 struct requests {
-	int places_fd;
+	int places_fd, java_fd;
+	const struct thread_local_spec *specs;
+	u32 nr_specs;
+	struct jvm_registry *jvms;
+	struct dict of_jvms; /* hash of the id -> struct of_jvm * */
+	u64 look_ns;         /* no JVM is looked at before */
+	bool was_found[JAVA_LABELS];
+	char why[JAVA_LABELS][300];  /* the last reason why a label was not found */
 	struct dict placed;          /* pid -> struct placed * */
 	struct dict placed_of_users; /* their number */
 	struct dict by_process;      /* hash of the id -> struct of_process * */
@@ -65,13 +85,87 @@ struct requests *requests_new(void)
 {
 	struct requests *r = xcalloc(1, sizeof(*r));
 
-	r->places_fd = -1;
+	r->places_fd = r->java_fd = -1;
 	return r;
 }
 
-void requests_use(struct requests *r, int places_fd)
+void requests_use(struct requests *r, int places_fd, int java_places_fd)
 {
 	r->places_fd = places_fd;
+	r->java_fd = java_places_fd;
+}
+
+void requests_read_locals(struct requests *r, struct jvm_registry *jvms,
+			  const struct thread_local_spec *specs, u32 nr)
+{
+	r->jvms = jvms;
+	r->specs = specs;
+	r->nr_specs = nr < JAVA_LABELS ? nr : JAVA_LABELS;
+}
+
+static void of_jvm_free(struct of_jvm *o)
+{
+	thread_locals_free(o->locals);
+	free(o);
+}
+
+/* Notes which labels have been found, and why others have not. */
+static void note_locals(struct requests *r, const struct of_jvm *o)
+{
+	for (u32 i = 0; i < r->nr_specs; i++) {
+		const char *why = thread_locals_why(o->locals, i);
+		r->was_found[i] |= !why;
+		if (why)
+			snprintf(r->why[i], sizeof(r->why[i]), "%s (process %d)", why,
+				 (int)o->id.pid);
+	}
+}
+
+/* Finds out where the JVM's threads have their ThreadLocals, and tells the BPF programs. */
+static void follow_locals(struct requests *r, const struct process *p)
+{
+	struct hotspot *h = jvm_registry_find(r->jvms, p->jvm);
+	struct java_place place;
+	u32 key = (u32)p->id.pid;
+	u64 begin_ns = time_mono_ns();
+
+	if (!h || r->java_fd < 0 || begin_ns < r->look_ns)
+		return;
+	u64 *slot = dict_add(&r->of_jvms, process_id_hash(p->id));
+	struct of_jvm *o = (struct of_jvm *)*slot;
+	if (!o) {
+		o = xcalloc(1, sizeof(*o));
+		o->id = p->id;
+		o->locals = thread_locals_new(r->specs, r->nr_specs);
+		*slot = (u64)o;
+	}
+	bool is_changed = thread_locals_update(o->locals, h, &place);
+	u64 end_ns = time_mono_ns();
+	r->look_ns = end_ns + LOOK_PAUSE * (end_ns - begin_ns);
+	note_locals(r, o);
+	if (!is_changed)
+		return;
+	place.start_ns = p->id.start_ns;
+	if (bpf_map_update_elem(r->java_fd, &key, &place, BPF_ANY))
+		log_debug("process %d: its ThreadLocals: %s", (int)p->id.pid, strerror(errno));
+}
+
+static void forget_locals(struct requests *r, const struct process *p)
+{
+	const u64 *slot = dict_find(&r->of_jvms, process_id_hash(p->id));
+
+	if (!slot)
+		return;
+	of_jvm_free((struct of_jvm *)*slot);
+	dict_remove(&r->of_jvms, process_id_hash(p->id));
+}
+
+void requests_warn_of_locals(const struct requests *r)
+{
+	for (u32 i = 0; i < r->nr_specs; i++)
+		if (!r->was_found[i])
+			log_warn("--label %s: no sample has it: %s", r->specs[i].name,
+				 r->why[i][0] ? r->why[i] : "no JVM was recorded");
 }
 
 static void set_fini(struct set *s)
@@ -98,6 +192,9 @@ void requests_free(struct requests *r)
 		return;
 	dict_each(slot, &r->by_process)
 		of_process_free((void *)slot->value);
+	dict_each(slot, &r->of_jvms)
+		of_jvm_free((void *)slot->value);
+	dict_fini(&r->of_jvms);
 	dict_each(slot, &r->placed)
 		free((void *)slot->value);
 	dict_fini(&r->by_process);
@@ -166,6 +263,8 @@ void requests_follow(struct requests *r, struct process *p)
 	process_context_update(p);
 	if (r->places_fd < 0 || p->exit_ns)
 		return;
+	if (r->nr_specs && p->is_jvm)
+		follow_locals(r, p);
 	if (c->has_threads && c->has_variable)
 		place(r, p);
 	else if (r->placed.nr)
@@ -249,6 +348,7 @@ void requests_forget(struct requests *r, const struct process *p)
 	struct of_process *o = find(r, p);
 	const u64 *placed = dict_find(&r->placed, (u64)p->id.pid);
 
+	forget_locals(r, p);
 	if (placed && process_id_same(((const struct placed *)*placed)->id, p->id))
 		unplace(r, p->id.pid);
 	if (!o)
@@ -298,7 +398,7 @@ static bool is_own_label(const char *key)
 #define VALUE_BYTES (2 * sizeof(u64)) /* that an entry of of_process.values takes */
 
 /* Whether the value is one of the first of its key. */
-static bool is_kept(struct requests *r, struct of_process *o, u8 key, const u8 *value, u8 len)
+static bool is_kept(struct requests *r, struct of_process *o, u32 key, const u8 *value, u8 len)
 {
 	u64 hash = hash_u64(hash_keyed(value, len) ^ hash_u64(key + 1ull));
 
@@ -340,6 +440,28 @@ static void add_tag(struct tags *to, const char *key, const char *value)
 	tags_add_text(to, key, value);
 }
 
+/* Adds the values of ThreadLocals. */
+static void make_values(struct requests *r, struct of_process *o, struct set *s,
+			struct tags tags[REQUEST_ATTRIBUTES + 1])
+{
+	struct attribute all[PROCESS_KEYS_MAX] = { 0 };
+
+	parse(s->bytes + s->values_at, s->len - s->values_at, all);
+	for (u32 i = 0; i < r->nr_specs; i++) {
+		const struct attribute *a = &all[i];
+		const char *name = r->specs[i].name;
+		char text[UINT8_MAX + 1] = "";
+		if (!a->value || !a->len)
+			continue;
+		memcpy(text, a->value, a->len);
+		bool is_other = !is_kept(r, o, PROCESS_KEYS_MAX + i, a->value, a->len);
+		s->has_other |= is_other;
+		add_tag(&tags[REQUEST_ATTRIBUTES], name, is_other ? REQUEST_OTHER : text);
+		if (is_route(name))
+			add_tag(&tags[REQUEST_ROUTES], name, is_other ? REQUEST_OTHER : text);
+	}
+}
+
 /* Makes the tags of s->bytes. */
 static void make(struct requests *r, struct of_process *o, const struct process *p, struct set *s)
 {
@@ -349,7 +471,7 @@ static void make(struct requests *r, struct of_process *o, const struct process 
 	size_t nr = 0;
 
 	s->nr_keys = c->nr_keys;
-	s->faults = parse(s->bytes, s->len, all);
+	s->faults = parse(s->bytes, s->values_at, all);
 	s->has_other = false;
 	for (u32 key = 0; key < PROCESS_KEYS_MAX; key++) {
 		const struct attribute *a = &all[key];
@@ -365,13 +487,15 @@ static void make(struct requests *r, struct of_process *o, const struct process 
 			break;
 		}
 		memcpy(text, a->value, a->len);
-		bool is_other = !is_kept(r, o, (u8)key, a->value, a->len);
+		bool is_other = !is_kept(r, o, key, a->value, a->len);
 		const char *value = is_other ? REQUEST_OTHER : text;
 		s->has_other |= is_other;
 		add_tag(&tags[REQUEST_ATTRIBUTES], c->keys[key], value);
 		if (is_route(c->keys[key]))
 			add_tag(&tags[REQUEST_ROUTES], c->keys[key], value);
 	}
+	if (s->values_at < s->len)
+		make_values(r, o, s, tags);
 	for (size_t i = 0; i < ARRAY_SIZE(tags); i++) {
 		free(s->tags[i]);
 		s->tags[i] = tags_take(&tags[i]);
@@ -388,19 +512,21 @@ static size_t bytes_of(const struct set *s)
 }
 
 /* The kept set of these bytes, a new one, or NULL if there is no room for it. */
-static struct set *keep_set(struct requests *r, struct of_process *o, const u8 *bytes, u32 len)
+static struct set *keep_set(struct requests *r, struct of_process *o, const u8 *bytes, u32 len,
+			    u32 values_at)
 {
 	u64 key = hash_keyed(bytes, len);
 	const u64 *at;
 
 	for (; (at = dict_find(&o->sets, key)); key++) {
 		struct set *s = &o->all.at[*at - 1];
-		if (s->len == len && !memcmp(s->bytes, bytes, len))
+		if (s->len == len && s->values_at == values_at && !memcmp(s->bytes, bytes, len))
 			return s;
 	}
 	if (!has_room(r, o))
 		return NULL;
-	vec_push(&o->all, (struct set){ .bytes = xmemdup(bytes, len), .len = len });
+	vec_push(&o->all,
+		 (struct set){ .bytes = xmemdup(bytes, len), .len = len, .values_at = values_at });
 	*dict_add(&o->sets, key) = o->all.nr;
 	return &o->all.at[o->all.nr - 1];
 }
@@ -427,10 +553,10 @@ static void read_keys_again(struct of_process *o, struct process *p)
 }
 
 static void take_attributes(struct requests *r, struct process *p, const u8 *bytes, u32 len,
-			    struct request *out)
+			    u32 values_at, struct request *out)
 {
 	struct of_process *o = get(r, p);
-	struct set *s = keep_set(r, o, bytes, len);
+	struct set *s = keep_set(r, o, bytes, len, values_at);
 	bool is_kept = s;
 
 	if (!s) {
@@ -438,6 +564,7 @@ static void take_attributes(struct requests *r, struct process *p, const u8 *byt
 		free(s->bytes);
 		s->bytes = xmemdup(bytes, len);
 		s->len = len;
+		s->values_at = values_at;
 		make(r, o, p, s);
 	} else if (!s->tags[0]) {
 		remake(r, o, p, s);
@@ -462,25 +589,78 @@ static void take_trace(const struct thread_context *c, struct request *out)
 	memcpy(out->span, c->span, sizeof(out->span));
 }
 
+/* The number of attributes' bytes in the sample's context; 0 if it has none. */
+static u32 take_context(const struct process *p, const struct sample *sample, struct request *out)
+{
+	const struct thread_context *c = (const void *)sample_context(sample);
+	size_t room = sample_nr_context(sample) * sizeof(u64);
+
+	if (room < sizeof(*c))
+		return 0;
+	take_trace(c, out);
+	if (p->context.nr_changed_keys)
+		out->faults |= REQUEST_CHANGED_KEY;
+	if (c->attributes_bytes <= room - sizeof(*c))
+		return c->attributes_bytes;
+	out->faults |=
+		c->attributes_bytes > CONTEXT_ATTRIBUTES ? REQUEST_TOO_LARGE : REQUEST_UNREADABLE;
+	return 0;
+}
+
+#define VALUE_TEXT_BYTES (3 * JAVA_VALUE_BYTES) /* of UTF-8 */
+
+/* A value of a ThreadLocal as text for people; the caller frees it. */
+static char *value_text(const struct java_value *v)
+{
+	size_t len = v->bytes < JAVA_VALUE_BYTES ? v->bytes : JAVA_VALUE_BYTES;
+	u32 unused = 64 - 8 * (v->bytes < 8 ? v->bytes : 8);
+	s64 number;
+
+	if (v->kind != JAVA_NUMBER)
+		return java_text_decode(v->text, len, v->kind == JAVA_UTF16, VALUE_TEXT_BYTES);
+	memcpy(&number, v->text, sizeof(number));
+	return xasprintf("%lld",
+			 (long long)(unused < 64 ? (s64)((u64)number << unused) >> unused : 0));
+}
+
+/* Appends the values of ThreadLocals as attributes whose keys are numbers of labels. */
+static void add_values(const struct requests *r, const struct sample *sample, struct str *out,
+		       struct request *request)
+{
+	const struct java_value *values = sample_values(sample);
+
+	for (u32 i = 0; values && i < r->nr_specs; i++) {
+		const struct java_value *v = &values[i];
+		if (v->kind == JAVA_UNREADABLE)
+			request->faults |= REQUEST_OTHER_OBJECT;
+		if (v->kind == JAVA_NONE || v->kind >= JAVA_UNREADABLE)
+			continue;
+		auto_free char *text = value_text(v);
+		size_t len = strlen(text);
+		str_add_char(out, (char)i);
+		str_add_char(out, (char)len);
+		str_add_bytes(out, text, len);
+	}
+}
+
 void requests_of(struct requests *r, struct process *p, const struct sample *sample,
 		 struct request *out)
 {
 	const struct thread_context *c = (const void *)sample_context(sample);
-	size_t room = sample->nr_context * sizeof(u64);
+	auto_str struct str bytes = { 0 };
 
 	*out = (struct request){ 0 };
-	if (room < sizeof(*c))
+	u32 len = take_context(p, sample, out);
+	if (!sample_values(sample)) {
+		if (len)
+			take_attributes(r, p, c->attributes, len, len, out);
 		return;
-	take_trace(c, out);
-	if (p->context.nr_changed_keys)
-		out->faults |= REQUEST_CHANGED_KEY;
-	if (!c->attributes_bytes)
-		return;
-	if (c->attributes_bytes <= room - sizeof(*c))
-		take_attributes(r, p, c->attributes, c->attributes_bytes, out);
-	else
-		out->faults |= c->attributes_bytes > CONTEXT_ATTRIBUTES ? REQUEST_TOO_LARGE
-									: REQUEST_UNREADABLE;
+	}
+	if (len)
+		str_add_bytes(&bytes, c->attributes, len);
+	add_values(r, sample, &bytes, out);
+	if (bytes.len)
+		take_attributes(r, p, (const u8 *)bytes.at, (u32)bytes.len, len, out);
 }
 
 char *request_faults_text(u32 faults)
@@ -495,6 +675,7 @@ char *request_faults_text(u32 faults)
 		{ REQUEST_UNKNOWN_KEY, "a key without a name" },
 		{ REQUEST_CHANGED_KEY, "a key that changed its name" },
 		{ REQUEST_TOO_MANY, "more than 32 attributes" },
+		{ REQUEST_OTHER_OBJECT, "an object of another class" },
 	};
 	struct str out = { 0 };
 

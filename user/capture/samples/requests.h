@@ -37,6 +37,8 @@ enum request_fault {
 	REQUEST_UNKNOWN_KEY = 8,  /* the process has published no name for the key */
 	REQUEST_CHANGED_KEY = 16, /* the process gave a key another name; the first one counts */
 	REQUEST_TOO_MANY = 32,    /* more than REQUEST_TAGS_MAX attributes */
+	/* an object on the way to a ThreadLocal's value has another class, or was moved */
+	REQUEST_OTHER_OBJECT = 64,
 };
 
 /* A sample's context: its attributes as tags (export/interchange/tags.h), trace and span. */
@@ -53,8 +55,23 @@ struct requests;
 struct requests *requests_new(void);
 void requests_free(struct requests *r);
 
-/* The map context_places, which stays the caller's. Without a call contexts are not read. */
-void requests_use(struct requests *r, int places_fd);
+/*
+ * The maps context_places and java_places, which stay the caller's. Without a call contexts are not
+ * read.
+ */
+void requests_use(struct requests *r, int places_fd, int java_places_fd);
+
+/*
+ * ThreadLocals of JVMs whose values are labels (jvm/labels/thread_local.h); `specs` and `jvms` must
+ * outlive it.
+ */
+struct jvm_registry;
+struct thread_local_spec;
+void requests_read_locals(struct requests *r, struct jvm_registry *jvms,
+			  const struct thread_local_spec *specs, u32 nr);
+
+/* Warns of each ThreadLocal that was found in no JVM, with the reason. */
+void requests_warn_of_locals(const struct requests *r);
 
 /*
  * Follows what the process publishes of itself and of its threads. Call it for running processes

@@ -4,6 +4,7 @@
  * Part of capture/unwind/walker.h.
  */
 #include "bpf/host/unwinder.h"
+#include "capture/unwind/sample_stack.h"
 
 #include "capture/kernel/counters.h"
 #include "capture/unwind/walker.h"
@@ -204,7 +205,8 @@ struct sample *walked_sample(const struct walked *w, const struct sample *head, 
 			     const void *context)
 {
 	size_t nr_kernel = head->nr_kernel, nr_user = w->frames.nr;
-	size_t nr_words = nr_kernel + 2 * nr_user + head->nr_context;
+	size_t nr_request = sample_nr_request(head),
+	       nr_words = nr_kernel + 2 * nr_user + nr_request;
 	struct sample *s = xcalloc(1, sizeof(*s) + nr_words * sizeof(u64));
 	u64 *words = (u64 *)(s + 1);
 
@@ -216,8 +218,8 @@ struct sample *walked_sample(const struct walked *w, const struct sample *head, 
 	for (size_t i = 0; i < nr_user; i++)
 		memcpy(words + nr_kernel + 2 * i, &w->frames.at[i].frame,
 		       sizeof(struct user_frame));
-	if (head->nr_context)
-		memcpy(words + nr_kernel + 2 * nr_user, context, head->nr_context * sizeof(u64));
+	if (nr_request)
+		memcpy(words + nr_kernel + 2 * nr_user, context, nr_request * sizeof(u64));
 	return s;
 }
 

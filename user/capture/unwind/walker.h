@@ -43,7 +43,7 @@ void walker_walk_kept(const struct tables *t, pid_t pid, const struct unwalked *
 
 /*
  * A sample with these frames and otherwise the data of `head`, for the caller to free. `context`
- * has head->nr_context words; it may be NULL if there are none.
+ * has sample_nr_request(head) words; it may be NULL if there are none.
  */
 struct sample *walked_sample(const struct walked *w, const struct sample *head, const void *kernel,
 			     const void *context);

@@ -391,6 +391,8 @@ static int start_recording(struct record *r)
 		.workers = take(r->o.workers),
 		.agent = r->o.agent,
 		.agent_path = r->o.agent_path,
+		.labels = r->o.labels,
+		.nr_labels = r->o.nr_labels,
 		.lines = r->o.lines,
 		.signatures = r->o.signatures,
 		.addresses = r->o.raw_names || late_symbols_are_asked(&r->o.late),
@@ -520,6 +522,7 @@ static int record(struct record *r)
 	let_signals_kill(r);
 	recording_stop(r->recording);
 	advance(r, RECORDING_DONE);
+	node_warn_of_labels(r->node);
 	if (!r->o.loop)
 		r->cut = recording_take_cut(r->recording, r->sink);
 	int status = r->o.loop ? finish_parts(r) : finish(r);

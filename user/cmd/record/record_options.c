@@ -144,6 +144,8 @@ static void add_output(opt_table *t, struct record_options *o)
 		  "keep time in slots of 10 ms; the page shows it and compares ranges" },
 		{ 0, "traces", OPT_BOOL, &o->traces, NULL,
 		  "keep trace and span of requests that threads publish" },
+		{ 0, "label", OPT_LIST, &o->label_words, "NAME=CLASS.FIELD[.field..]",
+		  "a label with the value of a JVM's ThreadLocal, or of a field of it" },
 		OPT_GROUP_OF("Stacks and names"),
 		{ 0, "by", OPT_STRING, &o->by, "LEVEL,..",
 		  "levels under the root: process (default), thread, container, pod, host; none" },
@@ -253,6 +255,23 @@ static const char *format_extension(const char *name)
 	const struct format *f = format_by_name(name);
 
 	return f && f->extensions[0] ? f->extensions[0] : name;
+}
+
+static int parse_labels(struct record_options *o)
+{
+	for (size_t i = 0; i < o->label_words.nr; i++) {
+		auto_str struct str why = { 0 };
+		if (i == JAVA_LABELS)
+			return usage_error("--label: takes at most %d labels", JAVA_LABELS);
+		if (thread_local_parse(o->label_words.at[i], &o->labels[i], &why))
+			return usage_error("--label %s: %s", o->label_words.at[i], why.at);
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(o->labels[k].name, o->labels[i].name))
+				return usage_error("--label %s: is given twice", o->labels[i].name);
+		o->nr_labels++;
+	}
+	o->sampling.has_labels = o->nr_labels;
+	return 0;
 }
 
 /* Whether --loop and --keep make sense together with the rest. */
@@ -546,7 +565,7 @@ static int choose_events(struct record_options *o)
 					 NATIVEMEM_INTERVAL_MIN, &o->sampling.nativemem_interval);
 	if (err)
 		return err;
-	return parse_events(o) ?: set_filters(o) ?: check_uses(o);
+	return parse_events(o) ?: set_filters(o) ?: check_uses(o) ?: parse_labels(o);
 }
 
 static int check(struct record_options *o)
@@ -629,6 +648,7 @@ void record_options_fini(struct record_options *o)
 	for (size_t i = 0; i < NR_TARGET_KINDS; i++)
 		vec_fini(&o->selected[i]);
 	vec_fini(&o->excluded);
+	vec_fini(&o->label_words);
 	vec_fini(&o->cpus);
 	vec_fini(&o->event_words);
 	free(o->own_event_list);

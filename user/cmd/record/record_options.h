@@ -12,6 +12,7 @@
 #include "cmd/stack_options.h"
 #include "export/export.h"
 #include "jvm/agent/agents.h"
+#include "jvm/labels/thread_local.h"
 #include "profile/transform.h"
 
 #define NOT_GIVEN INT_MIN /* a number without its option */
@@ -30,7 +31,7 @@ struct record_options {
 	double duration_s, offcpu_min_ms, lock_min_ms, leak_age_s;
 	const char *thread;
 	bool by_thread, timeline, traces;
-	struct opt_list selected[NR_TARGET_KINDS], excluded, transform_words;
+	struct opt_list selected[NR_TARGET_KINDS], excluded, transform_words, label_words;
 	struct stack_options stacks;
 	struct late_symbols late;
 	const char *loop;
@@ -44,6 +45,8 @@ struct record_options {
 	regex_t thread_regex; /* valid if `thread` is set */
 	struct events events;
 	struct event_options sampling;
+	struct thread_local_spec labels[JAVA_LABELS];
+	u32 nr_labels;
 	struct workers *workers; /* that parsed the files that events name */
 	const struct format *format;
 	enum agent_mode agent;
