@@ -1,105 +1,57 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
+import java.util.concurrent.*;
+
 /*
- * Threads of a pool that serve requests of eight routes, about 100 us each. ThreadLocals say which
- * one, and a method of its own for each route shows on the stack: the label of a sample has to fit
- * its method. -Dvirtual=true: on virtual threads; -Dchurn=true: they make garbage.
+ * java Requests LIBRARY platform|virtual: threads that serve four routes by turns, for 100 us each, and publish each
+ * request by requests_jni.c. Virtual threads change carriers between requests. Prints a line once it has published.
  */
-import java.lang.reflect.Method;
-import java.util.concurrent.ThreadFactory;
-
 public class Requests {
-	enum Kind { READ, WRITE }
+	static volatile long sink;
 
-	static final ThreadLocal<Requests> CURRENT = new ThreadLocal<>();
-	static final ThreadLocal<String> ROUTE = new ThreadLocal<>();
-	static final InheritableThreadLocal<Integer> NUMBER = new InheritableThreadLocal<>();
-	static final String NOTHING = "";
+	static native void publish();
+	static native void begin(int route, long number);
+	static native void end();
 
-	final String route;
-	final long tenant;
-	final Kind kind;
-	final Requests inner;
-	static volatile long sum;
-	static volatile byte[] garbage;
-
-	Requests(int number, Requests inner) {
-		route = "/routes/" + number;
-		tenant = -1000000000000L - number;
-		kind = Kind.values()[number % 2];
-		this.inner = inner;
+	static void hold() {
+		for (long end = System.nanoTime() + 100_000; System.nanoTime() < end;)
+			sink++;
 	}
 
-	static void work(long ns) {
-		long end = System.nanoTime() + ns, own = 0;
-		while (System.nanoTime() < end)
-			own = own * 31 + 7;
-		sum += own;
-	}
+	static void route_0() { hold(); sink++; }
+	static void route_1() { hold(); sink++; }
+	static void route_2() { hold(); sink++; }
+	static void route_3() { hold(); sink++; }
 
-	static void route0() { work(200000); }
-	static void route1() { work(150000); }
-	static void route2() { work(100000); }
-	static void route3() { work(100000); }
-	static void route4() { work(100000); }
-	static void route5() { work(100000); }
-	static void route6() { work(50000); }
-	static void route7() { work(50000); }
-
-	static void serve(int number) {
-		switch (number) {
-		case 0: route0(); break;
-		case 1: route1(); break;
-		case 2: route2(); break;
-		case 3: route3(); break;
-		case 4: route4(); break;
-		case 5: route5(); break;
-		case 6: route6(); break;
-		default: route7();
+	static void serve(int route) {
+		switch (route) {
+		case 0: route_0(); break;
+		case 1: route_1(); break;
+		case 2: route_2(); break;
+		default: route_3();
 		}
 	}
 
-	static void pool(int first, boolean churns) {
-		for (int number = first;; number = (number + 3) % 8) {
-			CURRENT.set(new Requests(number, new Requests(number, null)));
-			ROUTE.set("/routes/" + number);
-			NUMBER.set(number);
-			serve(number);
-			CURRENT.remove();
-			ROUTE.set(null);
-			NUMBER.remove();
-			if (churns)
-				garbage = new byte[10000 + number];
-			if (Thread.interrupted())
-				return;
+	static void serveAll(boolean yields) {
+		for (long number = 1;; number++) {
+			int route = ThreadLocalRandom.current().nextInt(4);
+			begin(route, number);
+			serve(route);
+			end();
+			if (yields)
+				Thread.yield();
 		}
-	}
-
-	/* Other ThreadLocals fill the threads' tables. */
-	static void fill() {
-		for (int i = 0; i < 20; i++)
-			ThreadLocal.withInitial(() -> "other").get();
-	}
-
-	static Thread start(boolean isVirtual, Runnable run) throws Exception {
-		if (!isVirtual) {
-			Thread t = new Thread(run);
-			t.start();
-			return t;
-		}
-		Method start = Thread.class.getMethod("startVirtualThread", Runnable.class);
-		return (Thread) start.invoke(null, run);
 	}
 
 	public static void main(String[] args) throws Exception {
-		boolean isVirtual = Boolean.getBoolean("virtual"), churns = Boolean.getBoolean("churn");
-		for (int i = 0; i < 3; i++) {
-			int first = i;
-			start(isVirtual, () -> {
-				fill();
-				pool(first, churns);
-			});
-		}
-		System.out.println("ready");
-		Thread.sleep(Long.MAX_VALUE);
+		boolean isVirtual = args[1].equals("virtual");
+		System.load(args[0]);
+		publish();
+		ExecutorService pool = isVirtual
+			? (ExecutorService) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null)
+			: Executors.newCachedThreadPool();
+		for (int i = 0; i < 8; i++)
+			pool.submit(() -> serveAll(isVirtual));
+		System.out.println("published");
+		Thread.sleep(1_000_000);
 	}
 }
