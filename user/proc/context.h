@@ -37,6 +37,8 @@ struct process_context {
 	u64 published_ns;      /* the header's own time, when the texts were read */
 	u64 again_ns;          /* CLOCK_MONOTONIC of the next look */
 	u64 pause_ns;          /* between looks for a header */
+	u64 size_pages;        /* of the process's memory at the last look; 0: unknown */
+	u32 nr_same;           /* looks with that size, one after the other */
 };
 
 /* Frees the texts and forgets everything. */

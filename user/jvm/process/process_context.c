@@ -3,8 +3,11 @@
 #include "jvm/process/process_context.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
@@ -280,6 +283,33 @@ static int read_context(struct process *p)
 	return err;
 }
 
+/* The size of the process's memory in pages, by proc(5); 0 if it cannot be read. */
+static u64 size_of(const struct process *p)
+{
+	char path[32], text[32] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)p->id.pid);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return 0;
+	return strtoull(text, NULL, 10);
+}
+
+/*
+ * A header is a mapping: a process of the same size has made none. It may get its name after it was
+ * made, so that one more search follows each change; and after the longest pause the mappings are
+ * searched in any case.
+ */
+static bool has_new_mappings(struct process *p)
+{
+	struct process_context *c = &p->context;
+	u64 size = size_of(p);
+
+	c->nr_same = size && size == c->size_pages ? c->nr_same + 1 : 0;
+	c->size_pages = size;
+	return c->nr_same < 2 || c->pause_ns >= PAUSE_MAX_NS;
+}
+
 /* Kernel threads, and processes that ended, have no mappings. */
 static void search(struct process *p, u64 now_ns)
 {
@@ -291,8 +321,9 @@ static void search(struct process *p, u64 now_ns)
 		c->again_ns = now_ns + YOUNG_NS - age_ns;
 		return;
 	}
-	int err = p->mappings.nr ? process_find_mapping(p, names, ARRAY_SIZE(names), &found)
-				 : -ENOENT;
+	int err = p->mappings.nr && has_new_mappings(p)
+			  ? process_find_mapping(p, names, ARRAY_SIZE(names), &found)
+			  : -ENOENT;
 	if (err == -EAGAIN) {
 		c->again_ns = now_ns + YOUNG_NS;
 		return;
