@@ -113,17 +113,15 @@ int thread_local_parse(const char *text, struct thread_local_spec *out, struct s
 /* The classes that the path may name: all its beginnings but the whole. */
 static void cut(struct wanted_label *l, const char *path)
 {
+	auto_str struct str name = { 0 };
 	char *rest = l->text;
 
 	copy_text(l->text, sizeof(l->text), path);
 	for (char *part; l->nr_parts < PARTS_MAX && (part = strsep(&rest, "."));)
 		l->parts[l->nr_parts++] = part;
 	for (u32 i = 0; i + 1 < l->nr_parts; i++) {
-		if (i)
-			snprintf(l->names[i], sizeof(l->names[i]), "%.120s/%.120s", l->names[i - 1],
-				 l->parts[i]);
-		else
-			copy_text(l->names[i], sizeof(l->names[i]), l->parts[i]);
+		str_addf(&name, "%s%s", i ? "/" : "", l->parts[i]);
+		copy_text(l->names[i], sizeof(l->names[i]), name.at);
 		l->candidates[i].name = l->names[i];
 	}
 	snprintf(l->why, sizeof(l->why), "its class is looked for");
