@@ -225,6 +225,7 @@ static void an_exec_that_the_side_band_lost_ends_the_program(void **state)
 	const struct tables_sizes sizes = { .nr_words = 1 << 22, .nr_ranges = 1024, .nr_jvms = 1 };
 	struct node n = { .processes = processes_new(),
 			  .jvms = jvm_registry_new(),
+			  .requests = requests_new(),
 			  .agents = agents_new("", AGENT_NEVER) };
 	struct process *p = start_program(n.processes);
 	struct process_record exec = { .kind = RECORD_EXEC,
@@ -250,6 +251,7 @@ static void an_exec_that_the_side_band_lost_ends_the_program(void **state)
 	assert_true(p->mappings.nr > 1);
 	end_program(p);
 	unwinding_free(n.unwinding);
+	requests_free(n.requests);
 	agents_free(n.agents);
 	jvm_registry_free(n.jvms);
 	processes_free(n.processes);

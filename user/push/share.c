@@ -54,7 +54,7 @@ u32 push_share_weight(const struct push_share *share, const struct profile *p, u
 {
 	double used = used_milli(p, length_ns), most = PUSH_SHARE_SMALLEST * (double)share->one_in;
 
-	if (share->one_in == 1)
+	if (share->one_in <= 1)
 		return 1;
 	if (used < 0)
 		return share->one_in;

@@ -12,7 +12,8 @@
 #include "profile/profile.h"
 
 struct push_share {
-	u32 one_in; /* the chance of a minute with the mean use is 1 in so many; 1: all are sent */
+	u32 one_in;     /* the chance of a minute with the mean use is 1 in so many; 0 or 1: all are
+			   sent */
 	u32 mean_milli; /* the mean use of a node of the fleet, in thousandths of a CPU */
 };
 

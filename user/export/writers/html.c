@@ -102,6 +102,8 @@ static bool has_requests(const struct profile *p)
 {
 	const char *version = "";
 
+	if (!p->labels.nr)
+		return false;
 	vec_each(w, &p->weights) {
 		const struct labels *l = &p->labels.at[w->labels];
 		if (*l->trace || *l->tags)

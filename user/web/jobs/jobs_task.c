@@ -530,8 +530,7 @@ static int push(struct worker_io *io, const int *fds, const void *bytes, size_t 
 	auto_str struct str out = { 0 }, why = { 0 };
 	struct web_params params;
 
-	if (take_params(bytes, len, &params) || params.from_wall_ns >= params.to_wall_ns ||
-	    !params.share.one_in)
+	if (take_params(bytes, len, &params) || params.from_wall_ns >= params.to_wall_ns)
 		return -EINVAL;
 	int err = read_slices(io, &params, p, &why);
 	u32 weight = push_share_weight(&params.share, p, params.to_wall_ns - params.from_wall_ns);
