@@ -51,8 +51,9 @@ static __always_inline u64 variable_of(const struct context_place *p, u64 thread
 }
 
 /*
- * Reads the record into `to`, which has CONTEXT_BYTES. Returns its bytes; 0 if it is none. Most
- * records fit into the first read; at the end of memory it may be too long.
+ * Reads the record at `from` into `to`, which has room for CONTEXT_BYTES. Returns how many bytes of
+ * it were read; 0 if there is no valid record. The first read takes FIRST_BYTES, which hold most
+ * records. It fails if the memory ends before; the record's head is then read alone.
  */
 static __always_inline u32 read_context(struct thread_context *to, u64 from)
 {

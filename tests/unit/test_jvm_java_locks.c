@@ -32,7 +32,7 @@ enum {
 	WAITER = 0x90,
 	MONITOR = 0xa0,       /* _object at 0, _owner at 8 */
 	OBJECT_HANDLE = 0xb0, /* -> LOCK */
-	JAVA_THREAD = 0xc0,   /* number of the owner at 0, what it runs at 8 */
+	JAVA_THREAD = 0xc0,   /* its id as owner at 0, the Thread that it runs at 8 */
 	TEXT_CLASS = 0xd0,
 	STRING = 0xe0, /* value at 16, coder at 24 */
 	TEXT = 0xf0,   /* length at 8, bytes from 12 on */

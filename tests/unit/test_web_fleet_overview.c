@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the page of a fleet shows of its services: readings of slices, told by a fake controller. */
+/* The services on the page of a fleet. A fake controller answers the requests for slices. */
 #include "test.h"
 
 #include <math.h>

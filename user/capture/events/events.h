@@ -116,9 +116,9 @@ void events_fini(struct events *all);
 void events_add_types(const struct events *all, struct profile *profile, u32 types[ABI_EVENTS]);
 
 /*
- * Calls `tell` with the name of each event. Events of one kind, such as all tracepoints, have one
- * call with a pattern ("tracepoint:*"), or with `all` one call for each name. `why_not` says why
- * this node cannot record the event; NULL: it can.
+ * Calls `tell` once for each event. A kind with many events, such as tracepoints, gets one call
+ * with a pattern ("tracepoint:*"); if `all` is set, it gets one call for each event. `why_not` says
+ * why this node cannot record the event; NULL: it can.
  */
 typedef void (*events_visit_fn)(const char *name, const char *unit, const char *help,
 				const char *why_not, void *ctx);

@@ -26,7 +26,8 @@
 #define LOOK_PAUSE    10                /* times the duration of a look for ThreadLocals */
 #define TOO_MANY_SETS "context=" REQUEST_OTHER
 
-/* Attributes that samples have in common: bytes of contexts, and what they mean. */
+/* The attributes of one or more samples, as bytes and as tags. Samples with equal bytes share it.
+ */
 struct set {
 	u8 *bytes;
 	u32 len, values_at; /* where the values of ThreadLocals begin, each with its label's number
@@ -121,7 +122,7 @@ static void note_locals(struct requests *r, const struct of_jvm *o)
 	}
 }
 
-/* Finds out where the JVM's threads have their ThreadLocals, and tells the BPF programs. */
+/* Finds the ThreadLocals of a JVM, and writes to java_places how BPF reads them. */
 static void follow_locals(struct requests *r, const struct process *p)
 {
 	struct hotspot *h = jvm_registry_find(r->jvms, p->jvm);
@@ -226,7 +227,7 @@ static bool is_placed(const struct placed *at, const struct process *p)
 	       at->variable.offset == v->offset && at->variable.is_musl == v->is_musl;
 }
 
-/* Tells the BPF programs where the threads have their contexts. */
+/* Writes to context_places where the threads of the process have their contexts. */
 static void place(struct requests *r, const struct process *p)
 {
 	const struct thread_variable *v = &p->context.variable;
@@ -358,7 +359,7 @@ void requests_forget(struct requests *r, const struct process *p)
 	of_process_free(o);
 }
 
-/* Attributes that name what is requested, not by whom: there are few values. */
+/* Attributes that the daemon keeps: they name the operation, and so have few values. */
 static const char *const route_keys[] = {
 	"route",
 	"http.route",

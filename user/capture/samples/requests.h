@@ -93,7 +93,7 @@ size_t requests_read(const struct process *p, u64 tls, u64 words[REQUEST_WORDS])
 /* The process has ended, or executes another program. */
 void requests_forget(struct requests *r, const struct process *p);
 
-/* What is wrong with contexts of those faults: "too large, cut". The caller frees it. */
+/* Names the faults, bits of enum request_fault, for people. The caller frees the text. */
 char *request_faults_text(u32 faults);
 
 /* The number of processes with attributes, and the memory that they take. */

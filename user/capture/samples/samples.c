@@ -330,7 +330,7 @@ static void add_stack_keys(const struct unnamed_sample *named, struct str *out)
 		str_addf(out, "%sapproximate", out->len ? " " : "");
 }
 
-/* The name of a frame; NULL if there is none. */
+/* The name of frame `id`; NULL if `id` is 0, which stands for no frame. */
 static const char *name_of(const struct samples *s, frame_id id)
 {
 	return id ? frames_get(s->frames, id)->name : NULL;

@@ -532,6 +532,14 @@ static int find_classes(struct thread_locals *t, const struct vm_memory *j)
 	return err;
 }
 
+/* The class is searched again: it may have been unloaded. */
+static void forget_class(struct wanted_label *l)
+{
+	l->klass = 0;
+	for (u32 k = 0; k + 1 < l->nr_parts; k++)
+		l->candidates[k].klass = 0;
+}
+
 /* An application may put another ThreadLocal in the field, or unload the class. */
 static bool check(struct thread_locals *t, const struct vm_memory *j, u32 i)
 {
@@ -541,9 +549,7 @@ static bool check(struct thread_locals *t, const struct vm_memory *j, u32 i)
 	if (!find_local(t, j, l, &now) && now.hash == t->place.labels[i].hash)
 		return false;
 	l->is_found = false;
-	l->klass = 0;
-	for (u32 k = 0; k + 1 < l->nr_parts; k++)
-		l->candidates[k].klass = 0;
+	forget_class(l);
 	t->place.labels[i] = (struct java_label){ 0 };
 	return true;
 }
@@ -572,8 +578,12 @@ int thread_locals_update(struct thread_locals *t, struct hotspot *h, struct java
 		t->next_ns = now; /* the walk goes on */
 	for (u32 i = 0; !err && i < t->nr; i++) {
 		struct wanted_label *l = &t->labels[i];
-		if (!l->is_found && l->klass && !resolve(t, h, l, &t->place.labels[i]))
-			is_changed = l->is_found = true;
+		if (!l->is_found && l->klass) {
+			l->is_found = !resolve(t, h, l, &t->place.labels[i]);
+			is_changed |= l->is_found;
+			if (!l->is_found)
+				forget_class(l);
+		}
 		has_all &= l->is_found;
 	}
 	if (!err && has_all)
