@@ -223,17 +223,32 @@ static void versions_that_differ_by_more_than_chance_are_named(void **state)
 	fleet_overview_free(v);
 }
 
-static void a_minute_that_failed_is_not_asked_again_and_says_why(void **state)
+static void a_minute_that_failed_is_asked_again_later_and_says_why(void **state)
 {
 	struct fleet_overview *v = fleet_overview_new();
 
 	fault = "no node answered";
 	assert_int_equal(read_all(v, NOW_MS), 13);
-	assert_int_equal(read_all(v, NOW_MS), 0);
+	assert_int_equal(read_all(v, NOW_MS + 30000), 0);
 	json_t *o = fleet_overview_json(v, NULL);
 	assert_string_equal(json_string_value(json_object_get(o, "error")), fault);
 	assert_int_equal(number_of(o, "until_ms"), 0);
 	assert_int_equal(json_array_size(json_object_get(o, "services")), 0);
+	json_decref(o);
+	/* After a minute the newest one is new, and all others are tried for the second time. */
+	assert_int_equal(read_all(v, NOW_MS + MINUTE_MS), 1 + 13);
+	assert_int_equal(read_all(v, NOW_MS + 2 * MINUTE_MS), 1 + 1);
+	fault = NULL;
+	/* Those of the first look had a pause of 2 minutes; one is older than an hour. */
+	assert_int_equal(read_all(v, NOW_MS + 3 * MINUTE_MS), 1 + 1 + 12);
+	assert_int_equal(read_all(v, NOW_MS + 4 * MINUTE_MS), 1 + 1);
+	o = fleet_overview_json(v, NULL);
+	size_t i, known = 0;
+	json_t *cpus;
+	json_array_foreach(json_object_get(service_of(o, "plain"), "strip"), i, cpus) known +=
+		json_is_real(cpus);
+	assert_int_equal(known, 16);
+	assert_string_equal(json_string_value(json_object_get(o, "error")), "");
 	json_decref(o);
 	fleet_overview_free(v);
 }
@@ -279,7 +294,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(versions_that_differ_by_more_than_chance_are_named,
 						make_fleet, free_fleet),
 		cmocka_unit_test_setup_teardown(
-			a_minute_that_failed_is_not_asked_again_and_says_why, make_fleet,
+			a_minute_that_failed_is_asked_again_later_and_says_why, make_fleet,
 			free_fleet),
 		cmocka_unit_test_setup_teardown(services_that_ended_are_forgotten_after_an_hour,
 						make_fleet, free_fleet),

@@ -24,6 +24,7 @@
 #define VALUES_MAX   8    /* of a label: with more it tells machines apart, not versions or zones */
 #define CERTAIN      2    /* half widths of an interval of 95 %: many services are compared */
 #define LEAST_CPUS   0.01 /* smaller differences are not worth a line */
+#define DOUBLINGS    5    /* pauses after failures are 1, 2, 4, .. 32 minutes */
 #define OWN          "sysflame"
 
 /* A minute since 1970 that was read, or could not be. */
@@ -31,6 +32,8 @@ struct minute {
 	u64 number;
 	bool is_read, is_estimate;
 	u32 nr_matched, nr_delivered;
+	u32 nr_failures; /* in a row */
+	u64 retry_ms;    /* if it could not be read: when it is asked for again, since 1970 */
 };
 
 /* Two groups of a service's nodes that differ by more than chance. */
@@ -102,7 +105,14 @@ static bool was_tried(const struct fleet_overview *v, u64 minute)
 	return v->minutes[minute % OVERVIEW_MINUTES].number == minute;
 }
 
-/* The minute to read next; 0: none. */
+static bool is_retried(const struct fleet_overview *v, u64 minute, u64 wall_ms)
+{
+	const struct minute *m = &v->minutes[minute % OVERVIEW_MINUTES];
+
+	return m->number == minute && !m->is_read && m->retry_ms <= wall_ms;
+}
+
+/* The minute to read next; 0: none. Minutes that failed come last, the newest of them first. */
 static u64 due_minute(const struct fleet_overview *v, u64 wall_ms)
 {
 	u64 last = (wall_ms - LATE_MS) / MINUTE_MS - 1;
@@ -111,6 +121,9 @@ static u64 due_minute(const struct fleet_overview *v, u64 wall_ms)
 		return last;
 	for (u64 minute = last; minute > last - OVERVIEW_MINUTES; minute--)
 		if (minute % FILL_MINUTES == 0 && !was_tried(v, minute))
+			return minute;
+	for (u64 minute = last; minute > last - OVERVIEW_MINUTES; minute--)
+		if (is_retried(v, minute, wall_ms))
 			return minute;
 	return 0;
 }
@@ -395,17 +408,28 @@ static void take_services(struct fleet_overview *v, const struct controller_stat
 	parts_fini(&parts);
 }
 
-static void take_reading(struct fleet_overview *v, const struct controller_state *s)
+/* `m` is what is known of the minute so far. */
+static void note_minute(struct fleet_overview *v, struct minute *m,
+			const struct controller_state *s, u64 wall_ms)
+{
+	u32 failures = m->number == v->asked ? m->nr_failures : 0;
+	u32 doublings = failures < DOUBLINGS ? failures : DOUBLINGS;
+
+	*m = (struct minute){ .number = v->asked,
+			      .is_read = !s->error,
+			      .is_estimate = s->is_estimate,
+			      .nr_matched = (u32)s->nr_matched,
+			      .nr_delivered = (u32)gather_count(s->nodes, GATHER_DELIVERED),
+			      .nr_failures = s->error ? failures + 1 : 0,
+			      .retry_ms = wall_ms + (MINUTE_MS << doublings) };
+}
+
+static void take_reading(struct fleet_overview *v, const struct controller_state *s, u64 wall_ms)
 {
 	bool is_newest = !s->error && v->asked >= v->newest;
 
 	clear_minute(v, v->asked);
-	v->minutes[v->asked % OVERVIEW_MINUTES] =
-		(struct minute){ .number = v->asked,
-				 .is_read = !s->error,
-				 .is_estimate = s->is_estimate,
-				 .nr_matched = (u32)s->nr_matched,
-				 .nr_delivered = (u32)gather_count(s->nodes, GATHER_DELIVERED) };
+	note_minute(v, &v->minutes[v->asked % OVERVIEW_MINUTES], s, wall_ms);
 	if (is_newest) {
 		v->newest = v->asked;
 		clear_newest(v);
@@ -433,7 +457,7 @@ bool fleet_overview_step(struct fleet_overview *v, const struct controller_host 
 	const struct controller_state s = controller_view(v->c);
 	if (s.phase != CONTROLLER_ENDED)
 		return false;
-	take_reading(v, &s);
+	take_reading(v, &s, wall_ms);
 	controller_free(take(v->c));
 	return true;
 }

@@ -2,8 +2,9 @@
 /*
  * What the services of a fleet used in the last hour, for its page. While somebody looks, slices of
  * each minute are read once, those of the newest minute first, then those of every fifth minute
- * before it. Nothing is recorded. The numbers come from the sums of the nodes: no profile is read
- * in this process (fleet/controller/node_table.h).
+ * before it. Minutes that could not be read are asked for again after growing pauses. Nothing is
+ * recorded. The numbers come from the sums of the nodes: no profile is read in this process
+ * (fleet/controller/node_table.h).
  */
 #pragma once
 
