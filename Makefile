@@ -37,9 +37,9 @@ PATHS      = -ffile-prefix-map=$(CURDIR)=. $(if $(filter /%,$(O)),-ffile-prefix-
 # Optional: without it uprobe: takes no offsets into functions.
 capstone  := $(shell pkg-config --libs capstone 2>/dev/null)
 DEFS       = $(if $(capstone),-DHAVE_CAPSTONE) -D_GNU_SOURCE -DSYSFLAME_VERSION='"$(VERSION)"' -DSYSFLAME_ARCH='"$(ARCH)"'
-ALL_CFLAGS = -std=gnu11 $(WARN) $(PATHS) $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen $(CPPFLAGS) $(CFLAGS)
+ALL_CFLAGS = -std=gnu11 $(WARN) $(PATHS) $(DEFS) -MMD -MP -Iuser -Ibpf -Ibpf/arch/$(ARCH) -I. -I$(O)/gen $(CPPFLAGS) $(CFLAGS)
 BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g -Wall $(ERROR) $(PATHS) -MMD -MP \
-	     -D__TARGET_ARCH_$(ARCH) -Ivmlinux/$(ARCH) -Ibpf
+	     -D__TARGET_ARCH_$(ARCH) -Ivmlinux/$(ARCH) -Ibpf -Ibpf/arch/$(ARCH)
 LIBS       = -lpcre2-8 -lseccomp -lbpf -lelf -lz -llzma -liberty -ljansson -lmicrohttpd -lprotobuf-c -lsqlite3 -lzstd -lnats -lcurl -lcrypto -lncursesw -ltinfo $(capstone) -lm
 for_arm64  = $(findstring aarch64,$(shell $(CC) -dumpmachine))
 AGENT_FLAGS = -std=gnu11 $(WARN) $(PATHS) -O2 -g -MMD -MP -I. $(JVMTI) -fPIC -ffreestanding -nostdlib \
@@ -53,7 +53,7 @@ AGENT_LINK = -shared -Wl,-z,now,-z,$(if $(for_arm64),norelro,relro),-z,noexecsta
 # libbpf's linker must see a map's definition before any extern use of it.
 bpf_first  := bpf/ring.bpf.c bpf/node/tables.bpf.c
 bpf_other  := bpf/events/skipped.bpf.c bpf/remote.bpf.c
-bpf_srcs   := $(bpf_first) bpf/maps.bpf.c $(filter-out $(bpf_first) bpf/maps.bpf.c $(bpf_other),$(wildcard bpf/*.bpf.c bpf/events/*.bpf.c bpf/unwind/*.bpf.c))
+bpf_srcs   := $(bpf_first) bpf/maps.bpf.c $(filter-out $(bpf_first) bpf/maps.bpf.c $(bpf_other),$(wildcard bpf/*.bpf.c bpf/events/*.bpf.c bpf/unwind/*.bpf.c bpf/arch/$(ARCH)/*.bpf.c))
 node_srcs  := $(bpf_first) $(filter-out $(bpf_first),$(wildcard bpf/node/*.bpf.c))
 user_srcs  := $(wildcard user/*/*.c user/*/*/*.c)
 proto_dirs := user/export/interchange user/fleet/wire user/push

@@ -9,6 +9,7 @@
 #endif
 
 #include "hotspot_abi.h"
+#include "machine.h"
 
 #define ABI_COMM_LEN      16
 #define ABI_KERNEL_FRAMES 127
@@ -267,10 +268,9 @@ struct java_place {
  * the time that user space has made tables.
  */
 #define UNWALKED_STACK_BYTES 16384
-#define UNWALKED_REGS        12
 
 struct unwalked {
-	__u64 regs[UNWALKED_REGS]; /* struct regs */
+	__u64 regs[REGS_WORDS]; /* struct regs */
 	__u64 tls;
 	__u64 start_stack;      /* sp at which the process's first thread began */
 	struct user_frame leaf; /* the class of the sample, if it has one; info 0: none */
@@ -280,10 +280,10 @@ struct unwalked {
 
 /* A thread that is still waiting when recording ends. */
 struct blocked_thread {
-	struct sample sample; /* weight: start of the wait in CLOCK_MONOTONIC; no user frames */
-	__u64 pc, sp, fp, ax, bx, di, r13, r15; /* registers at entry into the kernel */
-	__u64 tls;                              /* thread pointer */
-	__u64 start_stack;                      /* as in struct unwalked */
+	struct sample sample;     /* weight: start of the wait in CLOCK_MONOTONIC; no user frames */
+	struct waiting_regs regs; /* at entry into the kernel */
+	__u64 tls;                /* thread pointer */
+	__u64 start_stack;        /* as in struct unwalked */
 	/* mask of enum wait_event: the events that record this wait */
 	__u64 events;
 	__u64 kernel[ABI_KERNEL_FRAMES];

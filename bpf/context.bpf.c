@@ -10,9 +10,6 @@
 
 #define START_TICK_NS 10000000ULL /* see unwind/unwind.bpf.c */
 
-/* The address of the table is there in glibc's tcbhead_t and in musl's struct pthread. */
-#define DTV_SLOT 8
-
 /*
  * glibc's dtv_t has 16 bytes: the block and what to free; entry -1 is the number of entries. musl
  * has an address an entry, and the number in entry 0.

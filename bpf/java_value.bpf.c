@@ -18,7 +18,6 @@
 
 #define START_TICK_NS 10000000ULL /* see unwind/unwind.bpf.c */
 
-#define DTV_SLOT        8  /* glibc's tcbhead_t.dtv, from the thread pointer */
 #define DTV_ENTRY_BYTES 16 /* dtv_t */
 #define PROBES          8  /* slots of the table that are looked at: it is at most 2/3 full */
 #define TABLE_MAX       (1u << 20)

@@ -5,6 +5,7 @@
 #include "kernel.h"
 
 #include "abi.h"
+#include "thread.h"
 
 /* include/linux/sched.h */
 #define PF_EXITING     0x00000004
@@ -60,18 +61,4 @@ static __always_inline u64 task_start_stack(struct task_struct *task)
 	struct mm_struct___image *mm = ((struct task_struct___image *)task)->mm;
 
 	return mm ? mm->start_stack : 0;
-}
-
-/* The user's thread pointer on x86-64. */
-struct thread_struct___x86 {
-	unsigned long fsbase;
-} __attribute__((preserve_access_index));
-
-struct task_struct___x86 {
-	struct thread_struct___x86 thread;
-} __attribute__((preserve_access_index));
-
-static __always_inline u64 task_tls(struct task_struct *task)
-{
-	return ((struct task_struct___x86 *)task)->thread.fsbase;
 }

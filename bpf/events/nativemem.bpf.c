@@ -17,6 +17,7 @@
 #include "events/live_allocs.h"
 #include "sampling.h"
 #include "target.h"
+#include "thread.h"
 #include "window.h"
 
 /* include/uapi/asm-generic/mman-common.h, mman.h */
@@ -55,7 +56,7 @@ static __always_inline bool is_thread_stack(struct pt_regs *ctx, u64 cookie)
 		return true;
 	if (!file || !file->threads_end)
 		return false;
-	bpf_probe_read_user(&caller, sizeof(caller), (void *)PT_REGS_SP(ctx));
+	thread_return_address(ctx, PT_REGS_SP(ctx), &caller);
 	u64 off = file_offset(ctx, cookie, file, caller);
 	return off - file->threads_start < file->threads_end - file->threads_start;
 }
@@ -157,7 +158,7 @@ static __always_inline void note_program(struct pt_regs *ctx)
 	struct memory_call *last = call_of_thread(true);
 
 	if (last)
-		bpf_probe_read_user(&last->program_return, sizeof(u64), (void *)PT_REGS_SP(ctx));
+		thread_return_address(ctx, PT_REGS_SP(ctx), &last->program_return);
 }
 
 /*
@@ -173,7 +174,7 @@ static __noinline bool is_inner(struct pt_regs *ctx, u64 cookie, u64 size)
 	};
 	u32 call = MEMORY_COOKIE_CALL(cookie);
 
-	bpf_probe_read_user(&now.return_address, sizeof(u64), (void *)now.sp);
+	thread_return_address(ctx, now.sp, &now.return_address);
 	if (is_own(ctx, cookie, now.return_address))
 		return true;
 	return call != MEMORY_CALLOC && call != MEMORY_MMAP && is_jump(cookie, &now);
@@ -264,8 +265,8 @@ int memory_return(struct pt_regs *ctx)
 {
 	struct memory_call *call = call_of_thread(false);
 
-	/* The return address has been popped by now. */
-	if (!call || call->sp != PT_REGS_SP(ctx) - sizeof(u64))
+	/* The return address, if it was pushed, has been popped by now. */
+	if (!call || call->sp != PT_REGS_SP(ctx) - CALL_PUSHES)
 		return 0;
 	u64 addr = address_of(ctx, call), sample_ns = call->sample_ns;
 	call->sp = 0;

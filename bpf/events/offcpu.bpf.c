@@ -23,8 +23,8 @@
 #define TASK_STOPPED         0x0c /* or traced */
 #define TASK_DEAD            0x80
 
-/* Whether a thread waits for a futex, and whether it is a lock, by its system call; x86-64. */
-#define SYS_FUTEX 202 /* arch/x86/entry/syscalls/syscall_64.tbl */
+/* Whether a thread waits for a futex, and whether it is a lock, by its system call. */
+#define SYS_FUTEX MACHINE_CALL(202, 98)
 
 /* include/uapi/linux/futex.h */
 #define FUTEX_WAIT        0
@@ -35,9 +35,9 @@
 
 static __always_inline bool futex_is_waited_for(const struct pt_regs *user)
 {
-	u32 command = user->si & FUTEX_CMD_MASK;
+	u32 command = PT_REGS_PARM2(user) & FUTEX_CMD_MASK;
 
-	return user->orig_ax == SYS_FUTEX &&
+	return THREAD_CALL(user) == SYS_FUTEX &&
 	       (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET);
 }
 
@@ -49,11 +49,11 @@ static __always_inline bool futex_is_waited_for(const struct pt_regs *user)
  */
 static __always_inline bool futex_is_lock(const struct pt_regs *user)
 {
-	u32 command = user->si & FUTEX_CMD_MASK, value = user->dx;
+	u32 command = PT_REGS_PARM2(user) & FUTEX_CMD_MASK, value = PT_REGS_PARM3(user);
 
 	if (futex_is_waited_for(user))
 		return value == 2 || value == 3 || value >> 30;
-	return user->orig_ax == SYS_FUTEX &&
+	return THREAD_CALL(user) == SYS_FUTEX &&
 	       (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2);
 }
 
@@ -291,14 +291,7 @@ static __always_inline void report(struct seq_file *seq, struct task_struct *tas
 	BPF_CORE_READ_STR_INTO(&p->sample.comm, task, comm);
 	struct regs regs;
 	regs_from_task(&regs, (struct pt_regs *)bpf_task_pt_regs(task));
-	p->pc = regs.pc;
-	p->sp = regs.sp;
-	p->fp = regs.fp;
-	p->ax = regs.ax;
-	p->bx = regs.bx;
-	p->di = regs.di;
-	p->r13 = regs.r13;
-	p->r15 = regs.r15;
+	regs_keep(&p->regs, &regs);
 	p->tls = task_tls(task);
 	p->start_stack = BPF_CORE_READ((struct task_struct___image *)task, mm, start_stack);
 	p->events = 0;

@@ -11,7 +11,8 @@
 #include "../unwind/blob.bpf.c"
 #include "../unwind/chunk.bpf.c"
 #include "../unwind/continuation.bpf.c"
-#include "../unwind/hotspot.bpf.c"
-#include "../unwind/interpreter.bpf.c"
 #include "../unwind/native.bpf.c"
 #include "../unwind/step.bpf.c"
+
+#include "hotspot.bpf.c"
+#include "interpreter.bpf.c"

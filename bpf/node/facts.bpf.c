@@ -3,14 +3,9 @@
 #include "kernel.h"
 
 #include "calls.h"
+#include "machine.h"
 
 #define SIGQUIT 3
-
-#ifdef __TARGET_ARCH_x86
-#define NUMBER(x86, arm64) x86
-#else
-#define NUMBER(x86, arm64) arm64
-#endif
 
 /* Flavors: vmlinux/reduce has no function pointers, and an older kernel may lack the cache. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -70,7 +65,7 @@ static __always_inline u32 allowed_of(struct task_struct___facts *task)
 		return 0;
 	const void *bits = __builtin_preserve_access_index(&filter->cache.allow_native);
 #define X(name, x86, arm64, arm64_name) \
-	allowed |= allowed_bit(bits, NUMBER(x86, arm64)) << CALL_##name;
+	allowed |= allowed_bit(bits, MACHINE_CALL(x86, arm64)) << CALL_##name;
 	CALLS_OF_AGENT(X)
 	CALLS_OF_LISTENER(X)
 #undef X

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Finds the CodeBlob that holds a pc in a HotSpot code heap. Part of unwind/walk.h. */
+#include "hotspot_code.h"
 #include "maps.h"
 
 #define SEGMAP_HOPS        40    /* of up to 254 segments each: 1.2 MB at 128 bytes a segment */
@@ -8,7 +9,6 @@
 #define HEADER_SHORT       128   /* covers all fields of CodeBlob in every JDK */
 #define FRAME_WORDS_MAX    65536 /* largest plausible frame of a blob */
 #define BLOB_BYTES_MAX     (1u << 30)
-#define CALL_BYTES         8 /* read before a return address */
 
 /*
  * Fields at offsets from the JVM's tables. The offsets are untrusted: the masks keep each read
@@ -61,12 +61,6 @@ static __always_inline int find_block(const struct hotspot_heap *heap, u64 segme
 		segment -= back;
 	}
 	return STAT_NO_BLOB;
-}
-
-/* Whether the code before a return address is a call: e8 rel32 or ff d0..d7. */
-static __always_inline bool is_behind_call(const u8 before[CALL_BYTES])
-{
-	return before[3] == 0xe8 || (before[6] == 0xff && (before[7] & 0xf8) == 0xd0);
 }
 
 int walk_is_return_address(const struct hotspot_layout *jvm, u64 ra)

@@ -22,7 +22,6 @@
  */
 #include "maps.h"
 
-#define DTV_SLOT        8  /* glibc's tcbhead_t.dtv, from the thread pointer */
 #define DTV_ENTRY_BYTES 16 /* dtv_t */
 #define ENTRY_PARENT    8  /* ContinuationEntry::_parent (JDK 21 to 28) */
 #define NESTED_MAX      4  /* nesting depth of continuations; the JDK itself nests one */

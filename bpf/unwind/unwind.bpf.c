@@ -74,7 +74,7 @@ static __always_inline void uprobed_leave_trampoline(struct walk *w,
 						     struct task_struct___uprobed *task)
 {
 	u64 page = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
-	u64 sp = w->returns[0].at + 8;
+	u64 sp = w->returns[0].at + CALL_PUSHES;
 
 	if (!w->nr_returns || !page || w->regs.pc - page >= TRAMPOLINE_BYTES ||
 	    sp - w->regs.sp > TRAMPOLINE_PUSHED)

@@ -52,14 +52,7 @@ enum rule {
 #undef X
 };
 
-/*
- * The registers that carry over from frame to frame, and those that HotSpot's rules need in a leaf.
- */
-struct regs {
-	u64 pc, sp, fp;
-	u64 ax, bx, cx, dx, si, di, r11, r13, r15; /* valid in a leaf only */
-};
-_Static_assert(sizeof(struct regs) == UNWALKED_REGS * 8, "unwalked.regs are struct regs");
+_Static_assert(sizeof(struct regs) == REGS_WORDS * 8, "unwalked.regs are struct regs");
 
 /* The blob of the code heap that a step is in. Kept small, because many are cached. */
 struct blob {
@@ -224,6 +217,31 @@ static __always_inline const u64 *walk_stack(struct walk *w, u64 at, u64 nr)
 static __always_inline bool walk_is_code(const struct hotspot_layout *jvm, u64 addr)
 {
 	return addr - jvm->bounds_start < jvm->bounds_end - jvm->bounds_start;
+}
+
+/*
+ * The true return address of a function with a return probe: the stack has the trampoline's address
+ * instead.
+ */
+static __always_inline u64 walk_true_return(const struct walk *w, u64 at, u64 pc)
+{
+	for (u32 i = 0; i < WALK_RETURNS && i < w->nr_returns; i++)
+		if (w->returns[i].at == at)
+			return w->returns[i].pc;
+	return pc;
+}
+
+#define WALK_START_BELOW 1024 /* bytes below a process's first sp: frames that lead to main */
+#define WALK_START_ABOVE 4096 /* bytes above: arguments that ld.so skips */
+
+/*
+ * Whether sp is near the place where the kernel put it when the process began. No other thread's
+ * stack is there.
+ */
+static __always_inline bool walk_is_at_start(const struct walk *w)
+{
+	return w->start_stack && w->regs.sp - (w->start_stack - WALK_START_BELOW) <
+					 WALK_START_BELOW + WALK_START_ABOVE;
 }
 
 /* The code heap that holds `addr`, NULL if none does. */

@@ -50,14 +50,14 @@ static struct sample *sample_of(const struct blocked_thread *p, const struct sou
 	const struct process *of = processes_find(n->processes, task_process(&p->sample.task));
 	u64 context[REQUEST_WORDS];
 	const struct user_regs_struct regs = {
-		.rip = p->pc,
-		.rsp = p->sp,
-		.rbp = p->fp,
-		.rax = p->ax,
-		.rbx = p->bx,
-		.rdi = p->di,
-		.r13 = p->r13,
-		.r15 = p->r15,
+		.rip = p->regs.pc,
+		.rsp = p->regs.sp,
+		.rbp = p->regs.fp,
+		.rax = p->regs.ax,
+		.rbx = p->regs.bx,
+		.rdi = p->regs.di,
+		.r13 = p->regs.r13,
+		.r15 = p->regs.r15,
 		.fs_base = p->tls,
 	};
 	struct walked walked = { 0 };

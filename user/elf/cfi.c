@@ -57,8 +57,8 @@ static const u64 dwarf_numbers[NR_TRACKED] = {
 };
 
 /*
- * Bits of the registers that bpf/regs.h has for a leaf: rax, rdx, rcx, rbx, rsi, rdi, r11, r13,
- * r15.
+ * Bits of the registers that bpf/arch/x86/regs.h has for a leaf: rax, rdx, rcx, rbx, rsi, rdi, r11,
+ * r13, r15.
  */
 #define LEAF_REGISTERS 0xa83f
 

@@ -2,10 +2,13 @@
 /* The sources of a walk's registers, on x86-64. */
 #pragma once
 
-#include "unwind/walk.h"
+#include "kernel.h"
+
+#include "machine.h"
 
 /* From sp at the signal frame's return address to r8 (arch/x86/include/uapi/asm/ucontext.h). */
-#define REGS_IN_UCONTEXT 40
+#define REGS_IN_UCONTEXT  40
+#define SIGNAL_REGS_WORDS 17 /* r8 .. rip of a sigcontext */
 
 /* `words` are r8 to r15, di, si, bp, bx, dx, ax, cx, sp, ip (struct sigcontext_64). */
 static __always_inline void regs_from_sigcontext(struct regs *r, const u64 *words)
@@ -42,6 +45,18 @@ static __always_inline void regs_from_task(struct regs *r, const struct pt_regs 
 		.r13 = user->r13,
 		.r15 = user->r15,
 	};
+}
+
+static __always_inline void regs_keep(struct waiting_regs *kept, const struct regs *r)
+{
+	kept->pc = r->pc;
+	kept->sp = r->sp;
+	kept->fp = r->fp;
+	kept->ax = r->ax;
+	kept->bx = r->bx;
+	kept->di = r->di;
+	kept->r13 = r->r13;
+	kept->r15 = r->r15;
 }
 
 /* The register with a DWARF number (x86-64 psABI, figure 3.36); 0 if it is not kept. */

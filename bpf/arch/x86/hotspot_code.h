@@ -44,6 +44,14 @@ static __always_inline u32 code_at(const struct walk *w, int at)
 #define code_2(w, at) (code_at(w, at) & 0xffff)
 #define code_3(w, at) (code_at(w, at) & 0xffffff)
 
+#define CALL_BYTES 8 /* read before a return address; call rel32 has 5 */
+
+/* Whether the code before a return address is a call: e8 rel32 or ff d0..d7. */
+static __always_inline bool is_behind_call(const u8 before[CALL_BYTES])
+{
+	return before[3] == 0xe8 || (before[6] == 0xff && (before[7] & 0xf8) == 0xd0);
+}
+
 /* sub rsp, imm8 or imm32: 48 83 ec ib, 48 81 ec id; the instruction's length or 0. */
 static __always_inline int is_sub_sp(const struct walk *w, int at)
 {

@@ -4,8 +4,8 @@
  * exports some of the slots, and JDK 9 moved the bytecode pointer: the layout has them. Part of
  * unwind/walk.h.
  */
+#include "hotspot_code.h"
 #include "maps.h"
-#include "unwind/hotspot_code.h"
 
 #define SLOTS_BELOW         10           /* words read below fp, in addition to the two above */
 #define LAST_SP_SLOT        (-2)         /* sp at a call; 0 while the method itself runs */
@@ -20,7 +20,7 @@ static __always_inline u64 slot(const u64 *slots, int words)
 
 static __always_inline bool is_method(u64 addr)
 {
-	return addr >= 4096 && !(addr & 7) && addr < 1ULL << 47;
+	return addr >= 4096 && !(addr & 7) && addr < 1ULL << USER_ADDRESS_BITS;
 }
 
 static __always_inline void set_interpreted(struct walk *w, u64 method, u64 bcp)

@@ -3,8 +3,8 @@
  * Frames of a HotSpot code heap: compiled methods, wrappers, stubs, adapters. See
  * docs/unwinding.md. Part of unwind/walk.h.
  */
+#include "hotspot_code.h"
 #include "maps.h"
-#include "unwind/hotspot_code.h"
 
 #define STUB_FP_MAX     (1ULL << 16) /* distance of fp from sp in a stub with a frame of fp */
 #define SEARCH_WORDS    31           /* most words pushed below a return address */
@@ -23,7 +23,6 @@
 #define MATH_SAVED     400
 #define MATH_SAVED_AVX 656
 #define ENTRY_BARRIER  (~0ULL) /* cookie that method_entry_barrier pushes */
-#define CALL_BYTES     8       /* call rel32 has 5 */
 #define ROOM_BYTES     128     /* of a c2i adapter: with 15 arguments */
 
 static __always_inline int go_on(struct walk *w, u32 rule, u64 pc, u64 sp)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Facts about x86-64 that BPF programs and user space need. */
+#pragma once
+
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
+
+/*
+ * The registers that carry over from frame to frame, and those that HotSpot's rules need in a leaf.
+ */
+struct regs {
+	__u64 pc, sp, fp;
+	__u64 ax, bx, cx, dx, si, di, r11, r13, r15; /* valid in a leaf only */
+};
+#define REGS_WORDS 12
+
+/* The registers that a thread which waits in the kernel keeps for a walk. */
+struct waiting_regs {
+	__u64 pc, sp, fp, ax, bx, di, r13, r15;
+};
+
+#define USER_ADDRESS_BITS 47
+
+#define CALL_PUSHES 8 /* bytes: the return address */
+
+/* The address of the table of thread-local storage, from the thread pointer (glibc, musl). */
+#define DTV_SLOT 8
+
+/* A system call's number on this machine. */
+#define MACHINE_CALL(x86, arm64) x86
