@@ -6,6 +6,8 @@
 #include <linux/types.h>
 #endif
 
+#include "machine.h"
+
 /* X(name, number on x86-64, number on arm64, name there) */
 #define CALLS_OF_AGENT(X)                                    \
 	X(memfd_create, 319, 279, memfd_create)              \

@@ -14,5 +14,4 @@
 #include "../unwind/native.bpf.c"
 #include "../unwind/step.bpf.c"
 
-#include "hotspot.bpf.c"
-#include "interpreter.bpf.c"
+#include "sources.h"

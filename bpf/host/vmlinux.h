@@ -13,8 +13,4 @@
 
 #include "base/types.h"
 
-struct pt_regs {
-	unsigned long ip, sp, bp, ax, bx, cx, dx, si, di, r11, r13, r15;
-};
-
 #endif

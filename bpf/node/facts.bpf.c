@@ -3,7 +3,6 @@
 #include "kernel.h"
 
 #include "calls.h"
-#include "machine.h"
 
 #define SIGQUIT 3
 

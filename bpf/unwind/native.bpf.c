@@ -4,8 +4,7 @@
 #include "native_frame.h"
 #include "regs.h"
 
-#define PAGE_STEPS      12            /* of a binary search in a page of 2 KB */
-#define FRAME_BYTES_MAX (64ULL << 20) /* a larger frame means a wrong rule or garbage */
+#define PAGE_STEPS 12 /* of a binary search in a page of 2 KB */
 
 static __always_inline const union unwind_word *word_at(u32 i)
 {
@@ -81,42 +80,6 @@ static __always_inline int step_signal(struct walk *w)
 	return 0;
 }
 
-static __always_inline bool is_return_address(struct walk *w, u64 ra)
-{
-	return walk_find_range(w, ra - 1) && follows_call(ra);
-}
-
-/*
- * Generated code, such as that of V8, .NET or PHP, and code of the runtime's file that was
- * generated when it was built, such as V8's builtins. Their frames are linked by fp. Other JITs may
- * use fp for something else: then a return address behind no call ends the walk, as a rule.
- */
-static __always_inline int step_generated(struct walk *w)
-{
-	int words = w->is_leaf ? words_below_leaf(w) : words_below_caller(w);
-	u64 at = words < 0 ? w->regs.fp : w->regs.sp + words * 8ULL - 8;
-	const u64 *frame;
-
-	if (words < 0 && (at & 7 || at - w->regs.sp > FRAME_BYTES_MAX))
-		return STAT_NO_ROW;
-	frame = walk_stack(w, at + 8, 1);
-	if (!frame)
-		return STAT_UNREADABLE;
-	u64 ra = walk_true_return(w, at + 8, *frame);
-	if (!is_return_address(w, ra))
-		return STAT_NO_ROW;
-	if (words < 0) {
-		frame = walk_stack(w, at, 1);
-		if (!frame)
-			return STAT_UNREADABLE;
-		w->regs.fp = *frame;
-	}
-	w->rule = words < 0 ? RULE_GENERATED : RULE_GENERATED_SP;
-	w->regs.pc = ra;
-	w->regs.sp = at + 16;
-	return 0;
-}
-
 /*
  * Steps from code without a row. In an image that has rows, such code is assembly, taken as not
  * having moved sp since its entry, or no code at all. Other code has a caller only if
@@ -150,7 +113,7 @@ static __always_inline int find_cfa(struct walk *w, const struct unwind_rule *ru
 {
 	const struct regs *r = &w->regs;
 
-	switch (rule->kind) {
+	switch (ROW_CFA(rule)) {
 	case ROW_SP:
 		w->rule = RULE_ROW_SP;
 		*cfa = r->sp + rule->cfa_off * 8ULL;
@@ -222,12 +185,13 @@ int walk_native(struct walk *w)
 	if (stop)
 		return stop;
 	bool grows =
-		(cfa > w->regs.sp || MAY_BE_EMPTY(w, rule)) && cfa <= w->regs.sp + FRAME_BYTES_MAX;
+		(cfa > w->regs.sp || MAY_BE_EMPTY(w, rule)) && cfa <= w->regs.sp + WALK_FRAME_MAX;
 	if ((!grows && rule.kind != ROW_SWITCH) || cfa & 7)
 		return STAT_BAD_CFA;
 
-	if (read_saved(w, &rule, cfa))
-		return STAT_UNREADABLE;
+	stop = read_saved(w, &rule, cfa);
+	if (stop)
+		return stop;
 	w->regs.sp = cfa;
 	return 0;
 }

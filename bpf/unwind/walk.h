@@ -83,7 +83,8 @@ static __always_inline bool blob_holds(const struct blob *b, u64 pc)
 #define WALK_CODE_BEFORE 32
 #define WALK_CODE_AFTER  32
 #define WALK_WORDS       32
-#define WALK_WINDOW      64 /* words of the stack per read */
+#define WALK_WINDOW      64            /* words of the stack per read */
+#define WALK_FRAME_MAX   (64ULL << 20) /* bytes: a larger frame means a wrong rule or garbage */
 
 /*
  * Caches of recent results, indexed by bits of the pc. The frames of a thread hardly change between

@@ -75,10 +75,10 @@ static struct tables *tables_of(pid_t pid)
 
 static void walk(const struct tables *t, pid_t pid, struct walked *out)
 {
-	struct user_regs_struct regs;
+	struct thread_regs from;
 
-	assert_int_equal(ptrace(PTRACE_GETREGS, pid, 0, &regs), 0);
-	assert_int_equal(walker_walk(t, pid, &regs, 0, out), 0);
+	assert_int_equal(thread_regs_read(pid, &from), 0);
+	assert_int_equal(walker_walk(t, pid, &from, 0, out), 0);
 }
 
 /* The number of occurrences of the most frequent return address. */
@@ -138,17 +138,17 @@ static __attribute__((noinline)) int recurse_wide(int depth)
 /* A copy of the first bytes of a stopped child's stack, as BPF makes it; `kept` has room. */
 static void keep_stack(pid_t pid, u64 bytes, struct unwalked *kept)
 {
-	struct user_regs_struct regs;
+	struct thread_regs from;
 	struct mem *mem;
 
-	assert_int_equal(ptrace(PTRACE_GETREGS, pid, 0, &regs), 0);
+	assert_int_equal(thread_regs_read(pid, &from), 0);
 	*kept = (struct unwalked){
-		.regs = { regs.rip, regs.rsp, regs.rbp, regs.rax, regs.rbx },
-		.tls = regs.fs_base,
+		.tls = from.tls,
 		.stack_bytes = bytes,
 	};
+	memcpy(kept->regs, &from.regs, sizeof(kept->regs));
 	assert_int_equal(mem_open((struct process_id){ pid, 0 }, &mem), 0);
-	assert_int_equal(mem_read(mem, regs.rsp, kept->stack, bytes), 0);
+	assert_int_equal(mem_read(mem, from.regs.sp, kept->stack, bytes), 0);
 	mem_free(mem);
 }
 

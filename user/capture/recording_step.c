@@ -12,6 +12,7 @@
 #include "capture/recording_state.h"
 #include "capture/samples/samples.h"
 #include "capture/samples/unwalked_samples.h"
+#include "capture/unwind/thread_regs.h"
 #include "capture/unwind/walker.h"
 #include "jvm/process/process_names.h"
 #include "stat.h"
@@ -49,17 +50,7 @@ static struct sample *sample_of(const struct blocked_thread *p, const struct sou
 {
 	const struct process *of = processes_find(n->processes, task_process(&p->sample.task));
 	u64 context[REQUEST_WORDS];
-	const struct user_regs_struct regs = {
-		.rip = p->regs.pc,
-		.rsp = p->regs.sp,
-		.rbp = p->regs.fp,
-		.rax = p->regs.ax,
-		.rbx = p->regs.bx,
-		.rdi = p->regs.di,
-		.r13 = p->regs.r13,
-		.r15 = p->regs.r15,
-		.fs_base = p->tls,
-	};
+	const struct thread_regs regs = thread_regs_of_wait(p);
 	struct walked walked = { 0 };
 	bool known = !walker_walk(unwinding_tables(n->unwinding), (pid_t)p->sample.task.pid, &regs,
 				  p->start_stack, &walked);

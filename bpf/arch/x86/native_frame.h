@@ -94,11 +94,50 @@ static __always_inline int words_below_caller(const struct walk *w)
 	return ends && code[3] < 0x80 && !(code[3] & 7) ? code[3] / 8 : -1;
 }
 
+static __always_inline bool is_return_address(struct walk *w, u64 ra)
+{
+	return walk_find_range(w, ra - 1) && follows_call(ra);
+}
+
+/*
+ * Generated code, such as that of V8, .NET or PHP, and code of the runtime's file that was
+ * generated when it was built, such as V8's builtins. Their frames are linked by fp. Other JITs may
+ * use fp for something else: then a return address behind no call ends the walk, as a rule.
+ */
+static __always_inline int step_generated(struct walk *w)
+{
+	int words = w->is_leaf ? words_below_leaf(w) : words_below_caller(w);
+	u64 at = words < 0 ? w->regs.fp : w->regs.sp + words * 8ULL - 8;
+	const u64 *frame;
+
+	if (words < 0 && (at & 7 || at - w->regs.sp > WALK_FRAME_MAX))
+		return STAT_NO_ROW;
+	frame = walk_stack(w, at + 8, 1);
+	if (!frame)
+		return STAT_UNREADABLE;
+	u64 ra = walk_true_return(w, at + 8, *frame);
+	if (!is_return_address(w, ra))
+		return STAT_NO_ROW;
+	if (words < 0) {
+		frame = walk_stack(w, at, 1);
+		if (!frame)
+			return STAT_UNREADABLE;
+		w->regs.fp = *frame;
+	}
+	w->rule = words < 0 ? RULE_GENERATED : RULE_GENERATED_SP;
+	w->regs.pc = ra;
+	w->regs.sp = at + 16;
+	return 0;
+}
+
 /* The return address of a leaf that has not moved sp since its entry. Returns 0 or an error. */
 static __always_inline int read_unmoved(const struct walk *w, u64 *ra)
 {
 	return walk_read(ra, sizeof(*ra), w->regs.sp);
 }
+
+/* The kind of row that computes the CFA in the same way. */
+#define ROW_CFA(rule) ((rule)->kind)
 
 /* Whether a frame may have no bytes on the stack. As a function it makes worse code. */
 #define MAY_BE_EMPTY(w, rule) ((rule).kind == ROW_IN_REGISTER)

@@ -29,24 +29,6 @@ static __always_inline void regs_from_sigcontext(struct regs *r, const u64 *word
 	};
 }
 
-static __always_inline void regs_from_task(struct regs *r, const struct pt_regs *user)
-{
-	*r = (struct regs){
-		.pc = user->ip,
-		.sp = user->sp,
-		.fp = user->bp,
-		.ax = user->ax,
-		.bx = user->bx,
-		.cx = user->cx,
-		.dx = user->dx,
-		.si = user->si,
-		.di = user->di,
-		.r11 = user->r11,
-		.r13 = user->r13,
-		.r15 = user->r15,
-	};
-}
-
 static __always_inline void regs_keep(struct waiting_regs *kept, const struct regs *r)
 {
 	kept->pc = r->pc;

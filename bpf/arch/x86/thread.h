@@ -4,6 +4,26 @@
 
 #include "kernel.h"
 
+#include "machine.h"
+
+static __always_inline void regs_from_task(struct regs *r, const struct pt_regs *user)
+{
+	*r = (struct regs){
+		.pc = user->ip,
+		.sp = user->sp,
+		.fp = user->bp,
+		.ax = user->ax,
+		.bx = user->bx,
+		.cx = user->cx,
+		.dx = user->dx,
+		.si = user->si,
+		.di = user->di,
+		.r11 = user->r11,
+		.r13 = user->r13,
+		.r15 = user->r15,
+	};
+}
+
 /* The user's thread pointer. */
 struct thread_struct___x86 {
 	unsigned long fsbase;

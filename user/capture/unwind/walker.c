@@ -128,29 +128,15 @@ static void walk(const struct unwind_proc *proc, const struct regs *regs, u64 tl
 	end(stop == STAT_UNREADABLE && walking.is_short ? STAT_STACK_SHORT : stop, out);
 }
 
-int walker_walk(const struct tables *t, pid_t pid, const struct user_regs_struct *user,
-		u64 start_stack, struct walked *out)
+int walker_walk(const struct tables *t, pid_t pid, const struct thread_regs *from, u64 start_stack,
+		struct walked *out)
 {
 	const struct unwind_proc *proc = tables_proc(t, pid);
-	const struct regs regs = {
-		.pc = user->rip,
-		.sp = user->rsp,
-		.fp = user->rbp,
-		.ax = user->rax,
-		.bx = user->rbx,
-		.cx = user->rcx,
-		.dx = user->rdx,
-		.si = user->rsi,
-		.di = user->rdi,
-		.r11 = user->r11,
-		.r13 = user->r13,
-		.r15 = user->r15,
-	};
 
 	if (!proc)
 		return -ESRCH;
 	walking = (struct walking){ .tables = t, .id = { pid, proc->start_ns } };
-	walk(proc, &regs, user->fs_base, start_stack, out);
+	walk(proc, &from->regs, from->tls, start_stack, out);
 	mem_free(take(walking.mem));
 	return 0;
 }

@@ -5,12 +5,11 @@
  */
 #pragma once
 
-#include <sys/user.h>
-
 #include "abi.h"
 #include "base/auto.h"
 #include "base/vec.h"
 #include "capture/unwind/tables.h"
+#include "capture/unwind/thread_regs.h"
 
 struct walked_frame {
 	struct user_frame frame;
@@ -30,8 +29,8 @@ struct walked {
  * first thread began with sp at `start_stack`, 0 if that is unknown. Reads its memory by mem_open.
  * Empties `out` first; free it with walker_fini.
  */
-int walker_walk(const struct tables *t, pid_t pid, const struct user_regs_struct *regs,
-		u64 start_stack, struct walked *out);
+int walker_walk(const struct tables *t, pid_t pid, const struct thread_regs *regs, u64 start_stack,
+		struct walked *out);
 
 /*
  * Walks a kept stack. The reason is STAT_STACK_SHORT if the stack was larger. Memory that is not

@@ -44,7 +44,7 @@ enum effect {
 };
 
 struct step {
-	struct user_regs_struct regs;
+	struct thread_regs at;
 	u8 code[CODE_BYTES]; /* at the pc; ff where it cannot be read */
 	struct walked walked;
 };
@@ -134,7 +134,7 @@ static bool is_possible(const struct step *from, const struct step *to)
 	bool more = nr_then == nr + 1 && are_same(a, b, nr);
 	bool less = nr_then + 1 == nr && are_same(a, b, nr_then);
 
-	if (from->regs.rip == to->regs.rip) /* a system call, made again */
+	if (from->at.regs.pc == to->at.regs.pc) /* a system call, made again */
 		return same;
 	if (same && is_interpreter(&a->frames.at[0]) && is_interpreter(&b->frames.at[0]))
 		return true; /* its own routines are not unwound */
@@ -144,15 +144,15 @@ static bool is_possible(const struct step *from, const struct step *to)
 	case EFFECT_CALL:
 		if (is_call_stub(to->code))
 			return same;
-		return more && b->frames.at[1].pc - from->regs.rip <= CODE_BYTES;
+		return more && b->frames.at[1].pc - from->at.regs.pc <= CODE_BYTES;
 	case EFFECT_INVOKE:
 		return same || more;
 	case EFFECT_RETURN:
-		return less && to->regs.rip == a->frames.at[1].pc;
+		return less && to->at.regs.pc == a->frames.at[1].pc;
 	case EFFECT_JUMP:
-		return same || (less && is_near(to->regs.rip, a->frames.at[1].pc));
+		return same || (less && is_near(to->at.regs.pc, a->frames.at[1].pc));
 	case EFFECT_GOTO:
-		return same || (more && is_near(b->frames.at[1].pc, from->regs.rip));
+		return same || (more && is_near(b->frames.at[1].pc, from->at.regs.pc));
 	case EFFECT_ANY:
 		break;
 	}
@@ -161,11 +161,13 @@ static bool is_possible(const struct step *from, const struct step *to)
 
 static void print_step(struct steps *s, const char *when, const struct step *at)
 {
+	static const char *const names[REGS_WORDS] = REGS_NAMES;
 	struct walked top = at->walked;
 
-	printf("%s: rip %#llx rsp %#llx rbp %#llx rax %#llx rbx %#llx rdx %#llx r13 %#llx, code",
-	       when, at->regs.rip, at->regs.rsp, at->regs.rbp, at->regs.rax, at->regs.rbx,
-	       at->regs.rdx, at->regs.r13);
+	printf("%s:", when);
+	for (int i = 0; i < REGS_WORDS; i++)
+		printf(" %s %#llx", names[i], ((const unsigned long long *)&at->at.regs)[i]);
+	printf(", code");
 	for (int i = 0; i < CODE_BYTES; i++)
 		printf(" %02x", at->code[i]);
 	puts("");
@@ -188,10 +190,10 @@ static void report(struct steps *s, const char *what, const struct step *from,
 static int look(struct steps *s, struct step *at)
 {
 	for (size_t i = 0; i < CODE_BYTES; i += 8) {
-		long word = ptrace(PTRACE_PEEKTEXT, s->o->tid, at->regs.rip + i, 0);
+		long word = ptrace(PTRACE_PEEKTEXT, s->o->tid, at->at.regs.pc + i, 0);
 		memcpy(at->code + i, &word, 8);
 	}
-	int err = stopped_walk(&s->process, &at->regs, &at->walked);
+	int err = stopped_walk(&s->process, &at->at, &at->walked);
 	if (!err && !at->walked.is_complete) {
 		s->nr_cut++;
 		report(s, "cut", NULL, at);
@@ -219,10 +221,12 @@ static int go_on(pid_t tid, const struct step *from, struct step *at, int *signa
 	if (!WIFSTOPPED(status))
 		return -ESRCH;
 	*signal = WSTOPSIG(status) == SIGTRAP || status >> 16 ? 0 : WSTOPSIG(status);
-	if (ptrace(PTRACE_GETREGS, tid, 0, &at->regs))
-		return -errno;
-	return was_pushf && at->regs.rip == from->regs.rip + 1 ? hide_trap_flag(tid, at->regs.rsp)
-							       : 0;
+	int err = thread_regs_read(tid, &at->at);
+	if (err)
+		return err;
+	return was_pushf && at->at.regs.pc == from->at.regs.pc + 1
+		       ? hide_trap_flag(tid, at->at.regs.sp)
+		       : 0;
 }
 
 /* Checks from the first step of a stopped thread. After a signal there is no stack to compare with.
@@ -249,7 +253,7 @@ static int follow(struct steps *s, struct step step[2], int *signal)
 static int stop_and_follow(struct steps *s)
 {
 	struct step step[2] = { 0 };
-	int signal = 0, err = stopped_seize(s->o->tid, &step[0].regs, &signal);
+	int signal = 0, err = stopped_seize(s->o->tid, &step[0].at, &signal);
 
 	if (err)
 		return err;

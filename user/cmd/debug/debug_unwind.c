@@ -26,7 +26,7 @@ struct options {
 /* Read the names while the thread is stopped: its code may be freed later. */
 static int unwind_thread(struct stopped *t, pid_t tid, const struct options *o)
 {
-	struct user_regs_struct regs;
+	struct thread_regs regs;
 	struct walked w = { 0 };
 	int signal = 0, err = stopped_seize(tid, &regs, &signal);
 

@@ -45,14 +45,14 @@ static int learn(struct stopped *t)
 	return err ?: learn_jvm(t, proc_status_id(&status));
 }
 
-int stopped_seize(pid_t tid, struct user_regs_struct *regs, int *signal)
+int stopped_seize(pid_t tid, struct thread_regs *regs, int *signal)
 {
 	int status;
 
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0))
 		return -errno;
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) || waitpid(tid, &status, __WALL) != tid ||
-	    !WIFSTOPPED(status) || ptrace(PTRACE_GETREGS, tid, 0, regs)) {
+	    !WIFSTOPPED(status) || thread_regs_read(tid, regs)) {
 		int err = -errno;
 		ptrace(PTRACE_DETACH, tid, 0, 0);
 		return err ?: -ESRCH;
@@ -62,7 +62,7 @@ int stopped_seize(pid_t tid, struct user_regs_struct *regs, int *signal)
 }
 
 /* A cut stack may mean that mappings have changed: read them again, once. */
-int stopped_walk(struct stopped *t, const struct user_regs_struct *regs, struct walked *out)
+int stopped_walk(struct stopped *t, const struct thread_regs *regs, struct walked *out)
 {
 	int err = walker_walk(t->tables, t->pid, regs, t->start_stack, out);
 

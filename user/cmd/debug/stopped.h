@@ -4,6 +4,7 @@
 
 #include <sys/user.h>
 
+#include "capture/unwind/thread_regs.h"
 #include "capture/unwind/walker.h"
 #include "jvm/hotspot/hotspot.h"
 #include "proc/mapping.h"
@@ -25,10 +26,10 @@ void stopped_fini(struct stopped *t);
  * Stops a thread. *signal is a signal that was about to be delivered: pass it on when the thread
  * continues. The caller detaches from the thread.
  */
-int stopped_seize(pid_t tid, struct user_regs_struct *regs, int *signal);
+int stopped_seize(pid_t tid, struct thread_regs *regs, int *signal);
 
 /* Walks the stack of a stopped thread. Reads new mappings of the process if it has to. */
-int stopped_walk(struct stopped *t, const struct user_regs_struct *regs, struct walked *out);
+int stopped_walk(struct stopped *t, const struct thread_regs *regs, struct walked *out);
 
 void stopped_print(struct stopped *t, pid_t tid, const struct walked *w);
 

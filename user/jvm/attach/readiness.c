@@ -77,11 +77,7 @@ void task_facts_read(int fd, pid_t pid, struct process_facts *out)
 }
 
 static const char *const names[NR_CALLS] = {
-#ifdef __x86_64__
-#define X(name, x86, arm64, arm64_name) [CALL_##name] = #name,
-#else
-#define X(name, x86, arm64, arm64_name) [CALL_##name] = #arm64_name,
-#endif
+#define X(name, x86, arm64, arm64_name) [CALL_##name] = MACHINE_CALL(#name, #arm64_name),
 	CALLS_OF_AGENT(X) CALLS_OF_LISTENER(X)
 #undef X
 };
@@ -134,12 +130,6 @@ bool task_facts_allow(const struct process_facts *f, pid_t pid, bool starts_list
 #define QUIT_BIT       (1ull << (SIGQUIT - 1))
 /* The ring, the agent's own memory, the JVM's memory for its events. */
 #define MEMORY_MIN (2ull * WIRE_RING_BYTES)
-
-#ifdef __x86_64__
-#define OUR_MACHINE EM_X86_64
-#else
-#define OUR_MACHINE EM_AARCH64
-#endif
 
 #define DISABLES_ATTACH "it runs with -XX:+DisableAttachMechanism; start it without"
 #define DISABLES_AGENTS "it runs with -XX:-EnableDynamicAgentLoading; start it without"
@@ -260,7 +250,7 @@ static bool is_our_machine(const struct process_root *t)
 
 	return fd >= 0 && read(fd, &head, sizeof(head)) == sizeof(head) &&
 	       !memcmp(head.e_ident, ELFMAG, SELFMAG) && head.e_ident[EI_CLASS] == ELFCLASS64 &&
-	       head.e_machine == OUR_MACHINE;
+	       head.e_machine == MACHINE_ELF;
 }
 
 static char *read_in(const char *folder, const char *name)

@@ -24,7 +24,7 @@
 #define DESC_WORDS     6
 #define PAUSE_FIRST_NS (100 * NS_PER_MS)
 #define PAUSE_LAST_NS  (64 * NS_PER_SEC)
-#define ADDRESS_END    (1ull << 47)
+#define ADDRESS_END    (1ull << USER_ADDRESS_BITS)
 
 /* In words: JDK 9 removed StubCodeDesc::_index before _begin. */
 static const u32 begin_words[] = { 3, 4 };

@@ -12,7 +12,6 @@
 #define THREADS_ASKED 4   /* must agree, at least two of them */
 #define MODULES_MAX   256 /* most modules with thread-local storage; a JVM has about ten */
 #define BLOCK_WORDS   16  /* libjvm has 60 to 96 bytes (JDK 17 to 28) */
-#define DTV_SLOT      8   /* glibc's tcbhead_t.dtv, from the thread pointer */
 #define PTHREAD_WORDS 288 /* glibc's struct pthread, with the first 32 values of keys */
 
 /* glibc's dtv_t: the value of entry -1 is the number of entries. */
