@@ -468,7 +468,15 @@ enum row_kind {
 			       * the sp with which the process began */
 	ROW_IN_REGISTER = 12, /* CFA = sp + words, return address in a register, both in cfa_off;
 			       * leaves only */
+	ROW_LINK = 13,        /* arm64: CFA = sp + cfa_off, only the return address is saved */
 };
+
+/*
+ * On arm64 fp and the return address are saved side by side: fp_off is the place of the pair, or
+ * with ROW_LINK that of the return address. It is relative to the CFA if it is negative. Otherwise
+ * the place is fp_off - 1 words above sp or fp, whichever the CFA is computed from. With 0 nothing
+ * is saved: the return address is in x30, and the row is for leaves only.
+ */
 
 #define ROW_NONE_MUSL 1 /* the file contains musl, which has no call frame information */
 

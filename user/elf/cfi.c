@@ -37,6 +37,8 @@ enum {
 	CFA_VAL_OFFSET = 0x14,
 	CFA_VAL_OFFSET_SF = 0x15,
 	CFA_VAL_EXPRESSION = 0x16,
+	CFA_NEGATE_RA_STATE =
+		0x2d, /* arm64: the return address is signed from here on, or no longer */
 	CFA_GNU_ARGS_SIZE = 0x2e,
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
@@ -49,18 +51,14 @@ enum {
 
 #define STATES_MAX 16 /* limit of remember_state; compilers nest it 1 deep */
 
-/* DWARF's register numbers on this machine: x86-64 psABI, figure 3.36. */
 static const u64 dwarf_numbers[NR_TRACKED] = {
-	[TRACKED_SP] = 7,
-	[TRACKED_FP] = 6,
-	[TRACKED_RA] = 16,
+	[TRACKED_SP] = DWARF_SP,
+	[TRACKED_FP] = DWARF_FP,
+	[TRACKED_RA] = DWARF_RA,
 };
 
-/*
- * Bits of the registers that bpf/arch/x86/regs.h has for a leaf: rax, rdx, rcx, rbx, rsi, rdi, r11,
- * r13, r15.
- */
-#define LEAF_REGISTERS 0xa83f
+/* Whether calls leave the return address in a register, and functions save it beside fp. */
+#define HAS_LINK (CALL_PUSHES == 0)
 
 u64 cfi_return_register(void)
 {
@@ -105,7 +103,7 @@ static bool register_to_row(u64 reg, s64 words, struct unwind_row *row)
 	}
 	row->kind = ROW_REGISTER;
 	row->cfa_off = (u16)(reg << ROW_REGISTER_SHIFT | (u64)words);
-	return reg < 16 && LEAF_REGISTERS >> reg & 1 && words >= 0 &&
+	return reg < 16 && DWARF_LEAF >> reg & 1 && words >= 0 &&
 	       words <= (s64)ROW_REGISTER_WORDS_MAX;
 }
 
@@ -159,8 +157,41 @@ static bool in_register_to_row(const struct cfi_rules *r, struct unwind_row *row
 	row->cfa_off = (u16)(reg << ROW_REGISTER_SHIFT | (u64)words);
 	return r->cfa == CFA_REG && r->cfa_reg == dwarf_numbers[TRACKED_SP] &&
 	       r->cfa_off % 8 == 0 && words >= 0 && words <= (s64)ROW_REGISTER_WORDS_MAX &&
-	       reg < 16 && LEAF_REGISTERS >> reg & 1 && r->regs[TRACKED_SP].how == RULE_UNSET &&
+	       reg < 16 && DWARF_LEAF >> reg & 1 && r->regs[TRACKED_SP].how == RULE_UNSET &&
 	       fp_to_row(r, row);
+}
+
+/* The place of saved registers as fp_off (struct unwind_row). Returns false if there is no room. */
+static bool link_to_row(const struct cfi_rules *r, s64 off, struct unwind_row *row)
+{
+	s64 words = off / 8, up = r->cfa_off / 8 + words + 1;
+
+	if (off % 8 || words >= 0)
+		return false;
+	row->fp_off = (s8)(words == (s8)words ? words : up);
+	return words == (s8)words || (up > 0 && up == (s8)up);
+}
+
+/* A row of a machine whose calls leave the return address in a register. */
+static bool linked_to_row(const struct cfi_rules *r, struct unwind_row *row)
+{
+	bool has_fp = r->regs[TRACKED_FP].how == RULE_AT_CFA;
+
+	if (r->cfa != CFA_REG || !cfa_to_row(r, row) ||
+	    (r->regs[TRACKED_SP].how != RULE_UNSET && r->regs[TRACKED_SP].how != RULE_CFA) ||
+	    (!has_fp && r->regs[TRACKED_FP].how != RULE_UNSET))
+		return false;
+	if (r->regs[TRACKED_RA].how == RULE_UNSET)
+		return !has_fp;
+	if (r->regs[TRACKED_RA].how != RULE_AT_CFA)
+		return false;
+	if (has_fp)
+		return r->regs[TRACKED_RA].off == r->regs[TRACKED_FP].off + 8 &&
+		       link_to_row(r, r->regs[TRACKED_FP].off, row);
+	if (row->kind != ROW_SP)
+		return false;
+	row->kind = ROW_LINK;
+	return link_to_row(r, r->regs[TRACKED_RA].off, row);
 }
 
 static struct unwind_row row_of(const struct cfi_rules *r, bool is_signal)
@@ -171,7 +202,10 @@ static struct unwind_row row_of(const struct cfi_rules *r, bool is_signal)
 	if (r->regs[TRACKED_RA].how == RULE_UNDEFINED)
 		return (struct unwind_row){ .kind = ROW_END };
 	if (is_signal)
-		return is_signal_frame(r) ? (struct unwind_row){ .kind = ROW_SIGNAL } : unsupported;
+		return HAS_LINK || is_signal_frame(r) ? (struct unwind_row){ .kind = ROW_SIGNAL }
+						      : unsupported;
+	if (HAS_LINK)
+		return linked_to_row(r, &row) ? row : unsupported;
 	/*
 	 * Every kind assumes that the return address is at CFA - 8 and that the caller's sp is the
 	 * CFA.
@@ -349,6 +383,12 @@ static bool step_cfa(struct run *r, u8 op)
 	return false;
 }
 
+/* Whether "same value" is the same as no rule. */
+static bool is_kept(u64 number)
+{
+	return number == DWARF_FP || (HAS_LINK && number == DWARF_RA);
+}
+
 static bool step_register(struct run *r, u8 op)
 {
 	struct cursor *c = &r->insns;
@@ -376,8 +416,7 @@ static bool step_register(struct run *r, u8 op)
 		return true;
 	case CFA_SAME_VALUE:
 		number = cursor_uleb(c);
-		set_rule(r, number, number == dwarf_numbers[TRACKED_FP] ? RULE_UNSET : RULE_OTHER,
-			 0);
+		set_rule(r, number, is_kept(number) ? RULE_UNSET : RULE_OTHER, 0);
 		return true;
 	case CFA_EXPRESSION:
 		set_expression(r);
@@ -445,6 +484,10 @@ static bool step(struct run *r)
 	case CFA_GNU_ARGS_SIZE:
 		cursor_uleb(c);
 		return true;
+	case CFA_NEGATE_RA_STATE:
+		if (HAS_LINK)
+			return true;
+		break;
 	}
 	return step_register(r, op);
 }
@@ -538,6 +581,10 @@ static bool read_augmentation(struct cfi_cie *cie, const char *letters, struct c
 			break;
 		case 'S':
 			cie->is_signal = true;
+			break;
+		case 'B': /* arm64: signs with the second key */
+			if (!HAS_LINK)
+				return false;
 			break;
 		default:
 			return false;

@@ -14,6 +14,7 @@
 #include "elf/cfi.h"
 #include "elf/cursor.h"
 #include "elf/elf.h"
+#include "elf/functions.h"
 #include "elf/gopclntab.h"
 
 #define PAGE        4096u
@@ -34,7 +35,7 @@ static int image_span(const struct elf *e, u64 *base, u32 *size)
 	const struct elf_segment *segments = elf_segments(e, &nr);
 	u64 lowest = UINT64_MAX, end = 0;
 
-	if (elf_machine(e) != EM_X86_64 || !elf_is_64(e))
+	if (elf_machine(e) != MACHINE_ELF || !elf_is_64(e))
 		return -ENOEXEC;
 	for (size_t i = 0; i < nr; i++) {
 		const struct elf_segment *s = &segments[i];
@@ -417,6 +418,59 @@ int rows_build_image(struct image_memory memory, u64 load_addr, struct rows *out
 	return err ? err : rows_compile(&input, out);
 }
 
+/*
+ * Adds the rows of a function of arm64's vdso. All but getrandom have no frame
+ * (arch/arm64/kernel/vdso).
+ */
+static void add_vdso_function(void *ctx, const Elf64_Sym *symbol, const char *name)
+{
+	struct table *t = ctx;
+	struct unwind_row row = { .pc = (u32)symbol->st_value, .kind = ROW_SP };
+
+	if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_size &&
+	    !strcmp(name, "__kernel_rt_sigreturn"))
+		row.kind = ROW_SIGNAL;
+	else if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || !symbol->st_size ||
+		 strcmp(name, "__kernel_getrandom") == 0)
+		return;
+	vec_push(&t->rows, row);
+	row = (struct unwind_row){ .pc = (u32)(symbol->st_value + symbol->st_size) };
+	vec_push(&t->rows, row);
+}
+
+/* A rule at the same address replaces the end of the function before it. */
+static int compare_rows(const void *a, const void *b)
+{
+	const struct unwind_row *x = a, *y = b;
+
+	return x->pc != y->pc ? (x->pc < y->pc ? -1 : 1)
+			      : (y->kind != ROW_NONE) - (x->kind != ROW_NONE);
+}
+
+/* The rows of an arm64 vdso, by its symbols: Linux 6.12 has no call frame information there. */
+static int rows_of_vdso(const Elf64_Ehdr *image, struct rows *out)
+{
+	auto_elf struct elf *e = NULL;
+	struct table functions = { 0 }, table = { 0 };
+	struct cfi none = { 0 };
+
+	int err = elf_open_memory(image, image->e_shoff + (u64)image->e_shnum * image->e_shentsize,
+				  &e);
+	err = err ?: symbol_table_each(e, ".dynsym", add_vdso_function, &functions);
+	if (!err && !functions.rows.nr)
+		err = -ENODATA;
+	if (!err) {
+		qsort(functions.rows.at, functions.rows.nr, sizeof(functions.rows.at[0]),
+		      compare_rows);
+		vec_each(row, &functions.rows)
+			if (!table.rows.nr || table.rows.at[table.rows.nr - 1].pc < row->pc)
+				add_row(&table, *row);
+		finish(&none, &table, out);
+	}
+	vec_fini(&functions.rows);
+	return err;
+}
+
 static int read_own_memory(void *ctx, u64 addr, void *buf, size_t len)
 {
 	memcpy(buf, (const void *)addr, len);
@@ -429,7 +483,8 @@ int rows_build_vdso(struct rows *out)
 
 	if (!addr)
 		return -ENOENT;
-	return rows_build_image((struct image_memory){ .read = read_own_memory }, addr, out);
+	int err = rows_build_image((struct image_memory){ .read = read_own_memory }, addr, out);
+	return err == -ENODATA && !CALL_PUSHES ? rows_of_vdso((const void *)addr, out) : err;
 }
 
 /*
@@ -450,7 +505,7 @@ void rows_of_uprobes_trampoline(struct rows *out)
 bool rows_are_valid(const struct unwind_row *rows, u32 nr)
 {
 	for (u32 i = 0; i < nr; i++)
-		if (rows[i].kind > ROW_IN_REGISTER || (i && rows[i].pc <= rows[i - 1].pc))
+		if (rows[i].kind > ROW_LINK || (i && rows[i].pc <= rows[i - 1].pc))
 			return false;
 	return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The unwind rows of one module (struct unwind_row, abi.h), compiled from its .eh_frame and
- * .debug_frame, and from the .gopclntab of a Go program. x86-64 only.
+ * .debug_frame, and from the .gopclntab of a Go program (x86-64). Files of other processors are
+ * refused.
  *
  * A row's pc counts from `base`, the lowest p_vaddr of the PT_LOADs rounded down to 4 KB. The image
  * is mapped from there on. Thus pc is also an address in a process minus the address at which the
