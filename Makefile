@@ -6,7 +6,8 @@ CLANG   ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
-ARCH    := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
+# Of the compiler: a cross compiler builds for its processor.
+ARCH    := $(if $(findstring aarch64,$(shell $(CC) -dumpmachine 2>/dev/null)),arm64,x86)
 VERSION := 0.1.0
 
 # Packages of Debian 12, 13 and sid; of A|B the first that the release has. tests/lib/missing has what they stand for.
@@ -41,7 +42,7 @@ ALL_CFLAGS = -std=gnu11 $(WARN) $(PATHS) $(DEFS) -MMD -MP -Iuser -Ibpf -Ibpf/arc
 BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g -Wall $(ERROR) $(PATHS) -MMD -MP \
 	     -D__TARGET_ARCH_$(ARCH) -Ivmlinux/$(ARCH) -Ibpf -Ibpf/arch/$(ARCH)
 LIBS       = -lpcre2-8 -lseccomp -lbpf -lelf -lz -llzma -liberty -ljansson -lmicrohttpd -lprotobuf-c -lsqlite3 -lzstd -lnats -lcurl -lcrypto -lncursesw -ltinfo $(capstone) -lm
-for_arm64  = $(findstring aarch64,$(shell $(CC) -dumpmachine))
+for_arm64  = $(filter arm64,$(ARCH))
 AGENT_FLAGS = -std=gnu11 $(WARN) $(PATHS) -O2 -g -MMD -MP -I. $(JVMTI) -fPIC -ffreestanding -nostdlib \
 	     -fno-stack-protector -fvisibility=hidden -fno-omit-frame-pointer -fno-plt \
 	     -fno-tree-loop-distribute-patterns \
@@ -172,6 +173,15 @@ deps-test:
 	$(Q)tests/lib/apt-ensure $(DEPS_TEST) --optional '$(SUITES)'
 	$(if $(filter npm,$(SUITES)),$(Q)tests/lib/npm-ensure tests/web && tests/lib/npm-ensure tests/kubernetes)
 
+# The build's libraries for arm64 lie in a folder of their own: tests/lib/arm64-root. Its pkg-config modules name no /.
+cross_libs = libc6-dev libcapstone-dev $(filter lib%-dev zlib1g-dev uthash-dev,$(DEPS))
+cross      = PKG_CONFIG_SYSROOT_DIR=$$root PKG_CONFIG_LIBDIR=$$root/usr/lib/aarch64-linux-gnu/pkgconfig:$$root/usr/share/pkgconfig \
+	     $(MAKE) --no-print-directory O=$(O)/arm64 CC="aarch64-linux-gnu-gcc --sysroot=$$root"
+
+cross-arm64:
+	$(Q)command -v aarch64-linux-gnu-gcc >/dev/null || { echo 'cross-arm64 needs gcc-aarch64-linux-gnu: make deps-test installs it' >&2; exit 1; }
+	+$(Q)root=$$(tests/lib/arm64-root ensure $(cross_libs)) && $(cross) all
+
 record:
 	$(Q)tests/lib/as-root "recording"
 	$(Q)$(MAKE) --no-print-directory deps
@@ -182,12 +192,13 @@ help::
 	@echo 'make record        profile this node for 10 s next to a sample Java program: flame.html'
 	@echo '                   (as root, or as a user who may run sudo: make calls it where needed)'
 	@echo 'make               build $(O)/sysflame and $(O)/libjvmmap.so; O=DIR V=1 as usual'
+	@echo 'make cross-arm64   build for arm64 in $(O)/arm64, with libraries that are downloaded once'
 	@echo 'make deps          install what the build needs; deps-test what the tests need'
 	@echo '                   SUITES= leaves out the packages whose tests can be skipped'
 
 include $(here)tests/Makefile $(here)pkg/Makefile
 
-.PHONY: all lint fmt deps deps-test record help
+.PHONY: all cross-arm64 lint fmt deps deps-test record help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -13,6 +13,15 @@ bool build_is_static(void)
 #endif
 }
 
+const char *build_limitation(void)
+{
+#ifdef __aarch64__
+	return "arm64: experimental, shown under emulation; stacks end at the first Java frame";
+#else
+	return NULL;
+#endif
+}
+
 void build_limit_nss(void)
 {
 	if (!build_is_static())

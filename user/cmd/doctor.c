@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/build.h"
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/str.h"
@@ -290,7 +291,10 @@ static int examine(const char *agent_path, bool is_json)
 		v.jvms = json_array();
 		v.processes = json_array();
 	} else {
-		printf("Linux %s %s, uid %d\n\n", kernel.release, kernel.machine, (int)geteuid());
+		printf("Linux %s %s, uid %d\n", kernel.release, kernel.machine, (int)geteuid());
+		if (build_limitation())
+			puts(build_limitation());
+		putchar('\n');
 	}
 	features_each(report_feature, &v);
 	report_agent(&v);
@@ -304,6 +308,8 @@ static int examine(const char *agent_path, bool is_json)
 			json_pack("{ss ss si sb so so so}", "kernel", kernel.release, "machine",
 				  kernel.machine, "uid", (int)geteuid(), "can_record", v.can_record,
 				  "features", v.features, "processes", v.processes, "jvms", v.jvms);
+		if (build_limitation())
+			json_object_set_new(all, "limitation", json_string(build_limitation()));
 		json_dumpf(all, stdout, JSON_INDENT(1));
 		json_decref(all);
 		putchar('\n');

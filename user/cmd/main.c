@@ -70,6 +70,8 @@ int main(int argc, char **argv)
 			return c->main(argc - 1, argv + 1) ?: output_finish();
 	if (!strcmp(name, "--version")) {
 		puts("sysflame " SYSFLAME_VERSION);
+		if (build_limitation())
+			puts(build_limitation());
 		if (instruction_missing())
 			puts(instruction_missing());
 		if (build_is_static())
