@@ -189,7 +189,9 @@ static void add_cell(const struct jvm_row *row, enum column c, struct str *out)
 	}
 }
 
-static void add_padded(struct str *line, const char *text, size_t width, bool is_text, bool is_java)
+/* Numbers are padded on the left, texts on the right; the last column is not. */
+static void add_padded(struct str *line, const char *text, size_t width, enum column c,
+		       bool is_java)
 {
 	auto_str struct str cut = { 0 };
 
@@ -197,7 +199,9 @@ static void add_padded(struct str *line, const char *text, size_t width, bool is
 	short_name_add(&cut, text, is_java, width);
 	size_t len = text_width(cut.at);
 	int pad = width > len ? (int)(width - len) : 0;
-	if (is_text)
+	if (c == NAME)
+		str_add(line, cut.at);
+	else if (columns[c].is_text)
 		str_addf(line, "%s%*s ", cut.at, pad, "");
 	else
 		str_addf(line, "%*s%s ", pad, "", cut.at);
@@ -215,7 +219,7 @@ static void add_row(struct view *v, const struct jvm_row *row, const struct layo
 		str_add(&cell, row ? "" : columns[c].title);
 		if (row)
 			add_cell(row, c, &cell);
-		add_padded(&line, cell.at, l->width[c], columns[c].is_text, row && c == NAME);
+		add_padded(&line, cell.at, l->width[c], c, row && c == NAME);
 	}
 	add_line(v, style, &line);
 }
