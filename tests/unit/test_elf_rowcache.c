@@ -402,6 +402,62 @@ static void without_a_folder_rows_are_built(void **state)
 	expect(w, 0, 1, 0);
 }
 
+static bool has(struct world *w, const char *name, const char *text)
+{
+	auto_free void *bytes = NULL;
+	size_t len;
+
+	int err = rowcache_load_named(&w->cache, name, &bytes, &len);
+	assert_true(!err || err == -ENOENT);
+	assert_true(err || (len == strlen(text) && !memcmp(bytes, text, len)));
+	return !err;
+}
+
+static void bytes_with_a_name_are_kept(void **state)
+{
+	struct world *w = *state;
+	auto_free char *longest = xcalloc(1, ROWCACHE_NAMED_MAX + 1);
+
+	assert_false(has(w, "types-1", "old"));
+	rowcache_store_named(&w->cache, "types-1", "old", 3);
+	rowcache_store_named(&w->cache, "types-2", "other", 5);
+	assert_true(has(w, "types-1", "old") && has(w, "types-2", "other"));
+	rowcache_store_named(&w->cache, "types-1", "new one", 7);
+	assert_true(has(w, "types-1", "new one"));
+	rowcache_store_named(&w->cache, "types-3", longest, ROWCACHE_NAMED_MAX + 1);
+	assert_false(has(w, "types-3", ""));
+	assert_int_equal(w->cache.nr_damaged, 0);
+	w->cache.max_bytes = 8;
+	rowcache_store_named(&w->cache, "types-4", "too long", 8);
+	assert_false(has(w, "types-4", ""));
+}
+
+static void bytes_under_another_name_or_damaged_are_not_used(void **state)
+{
+	struct world *w = *state;
+	auto_free char *path = xasprintf("%s/types-1.kept", w->dir);
+	auto_free char *other = xasprintf("%s/types-2.kept", w->dir);
+	u32 nr = 0;
+
+	rowcache_store_named(&w->cache, "types-1", "bytes", 5);
+	assert_int_equal(rename(path, other), 0);
+	assert_false(has(w, "types-2", ""));
+	assert_int_equal(w->cache.nr_damaged, ++nr);
+	assert_int_equal(access(other, F_OK), -1);
+	for (off_t at = 0; at < 13; at++) {
+		rowcache_store_named(&w->cache, "types-1", "bytes", 5);
+		flip(path, at);
+		assert_false(has(w, "types-1", ""));
+		assert_int_equal(w->cache.nr_damaged, ++nr);
+	}
+	for (off_t len = 0; len < 13; len++) {
+		rowcache_store_named(&w->cache, "types-1", "bytes", 5);
+		assert_int_equal(truncate(path, len), 0);
+		assert_false(has(w, "types-1", ""));
+		assert_int_equal(w->cache.nr_damaged, ++nr);
+	}
+}
+
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, make_world, end_world)
 
 int main(void)
@@ -426,6 +482,8 @@ int main(void)
 		WITH_WORLD(rows_larger_than_the_cache_are_not_stored),
 		WITH_WORLD(the_temporary_file_of_a_dead_writer_is_removed),
 		WITH_WORLD(without_a_folder_rows_are_built),
+		WITH_WORLD(bytes_with_a_name_are_kept),
+		WITH_WORLD(bytes_under_another_name_or_damaged_are_not_used),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,12 +180,23 @@ static void want_tables(struct process *p, void *ctx)
 		unwinding_want(r->node->unwinding, p);
 }
 
-/* Reads the files and the VM of JVMs that are targets, while the programs are being loaded. */
-static void prepare_jvms(struct recording *r)
+/* Looks for contexts early: every process is a target. Later looks come from add_process. */
+static void want_context(struct process *p, void *ctx)
+{
+	struct recording *r = ctx;
+
+	if (p->mappings.nr && !recording_is_denied(r, p))
+		requests_follow(r->node->requests, p);
+}
+
+/* Reads what is needed of running processes, while the programs are being loaded. */
+static void prepare_processes(struct recording *r)
 {
 	struct node *n = r->node;
 
 	processes_each(n->processes, want_tables, r);
+	if (!targets_select(r->options.targets))
+		processes_each(n->processes, want_context, r);
 	unwinding_update(n->unwinding, n->processes);
 }
 
@@ -222,7 +233,7 @@ int recording_start(struct recording *r)
 
 	if (err)
 		return err;
-	prepare_jvms(r);
+	prepare_processes(r);
 	err = open_sources(r) ?: admit_targets(r);
 	if (err)
 		return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unwind rows on disk. */
+/* Unwind rows and other results on disk. */
 #include "elf/rowcache.h"
 
 #include <errno.h>
@@ -16,6 +16,7 @@
 
 #define KEY         "key"
 #define SUFFIX      ".rows"
+#define NAMED       ".kept"
 #define TMP_SUFFIX  ".tmp"
 #define TMP_AGE_MAX 3600 /* seconds; an older one belongs to a process that died */
 #define MAGIC       "sfrows\r\n"
@@ -268,7 +269,7 @@ static void make_room(const struct rowcache *cache, u64 more)
 		fd = -1;
 	for (struct dirent *d; dir && (d = readdir(dir));) {
 		bool is_tmp = ends_with(d->d_name, TMP_SUFFIX);
-		if ((!is_tmp && !ends_with(d->d_name, SUFFIX)) ||
+		if ((!is_tmp && !ends_with(d->d_name, SUFFIX) && !ends_with(d->d_name, NAMED)) ||
 		    fstatat(cache->dir, d->d_name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
 		if (is_tmp && time(NULL) - st.st_mtime > TMP_AGE_MAX)
@@ -344,4 +345,62 @@ void rowcache_store(struct rowcache *cache, const struct rowcache_id *id, const 
 
 	if (cache->dir >= 0)
 		store(cache, name, id->seal, rows);
+}
+
+/* The seal of the bytes and of their name. */
+static u64 seal_named(const struct rowcache *cache, const char *name, const void *bytes, size_t len)
+{
+	const u64 words[2] = { siphash(cache->key, name, strlen(name)),
+			       siphash(cache->key, bytes, len) };
+
+	return siphash(cache->key, words, sizeof(words));
+}
+
+static int load_named(const struct rowcache *cache, const char *name, void **out, size_t *len)
+{
+	auto_free char *file = xasprintf("%s" NAMED, name);
+	auto_fclose FILE *f = NULL;
+	u64 seal, size;
+
+	int err = open_own(cache->dir, file, &f, &size);
+	if (err)
+		return err;
+	if (size <= sizeof(seal) || size > sizeof(seal) + ROWCACHE_NAMED_MAX ||
+	    fread(&seal, sizeof(seal), 1, f) != 1)
+		return -EBADMSG;
+	size -= sizeof(seal);
+	auto_free void *bytes = xmalloc(size);
+	if (fread(bytes, size, 1, f) != 1 || seal_named(cache, name, bytes, size) != seal)
+		return -EBADMSG;
+	futimens(fileno(f), NULL);
+	*out = take(bytes);
+	*len = size;
+	return 0;
+}
+
+int rowcache_load_named(struct rowcache *cache, const char *name, void **out, size_t *len)
+{
+	int err = cache->dir < 0 ? -ENOENT : load_named(cache, name, out, len);
+
+	if (err == -EBADMSG) {
+		auto_free char *file = xasprintf("%s" NAMED, name);
+		cache->nr_damaged++;
+		unlinkat(cache->dir, file, 0);
+	}
+	return err ? -ENOENT : 0;
+}
+
+void rowcache_store_named(const struct rowcache *cache, const char *name, const void *bytes,
+			  size_t len)
+{
+	if (cache->dir < 0 || !len || len > ROWCACHE_NAMED_MAX || len > cache->max_bytes / 2)
+		return;
+	auto_free char *file = xasprintf("%s" NAMED, name);
+	u64 seal = seal_named(cache, name, bytes, len);
+	const struct part parts[2] = { { &seal, sizeof(seal) }, { bytes, len } };
+
+	make_room(cache, sizeof(seal) + len);
+	int err = write_file(cache->dir, file, parts, true);
+	if (err)
+		log_debug("%s is not kept on disk: %s", file, strerror(-err));
 }

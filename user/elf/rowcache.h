@@ -7,6 +7,8 @@
  * keyed with a secret in the folder. The folder belongs to the user who runs the program (usually
  * root) and is closed for all others. Files that are foreign, damaged or of another version are
  * removed and rebuilt.
+ *
+ * Other results that take long to make are kept there as well, by a name.
  */
 #pragma once
 
@@ -16,6 +18,9 @@
 
 /* Smaller call frame information is compiled faster than a file is opened and checked. */
 #define ROWCACHE_MIN_INPUT 65536
+
+#define ROWCACHE_PATH      "/var/cache/sysflame"
+#define ROWCACHE_BYTES_MAX (256ull << 20)
 
 struct rowcache {
 	int dir; /* -1 without a cache: everything is compiled */
@@ -56,5 +61,15 @@ int rowcache_load(struct rowcache *cache, const struct rowcache_id *id, struct r
 
 /* A failure to store is not an error. */
 void rowcache_store(struct rowcache *cache, const struct rowcache_id *id, const struct rows *rows);
+
+/*
+ * The same for other bytes, at most ROWCACHE_NAMED_MAX of them. The name has letters, digits and
+ * '-', and tells everything that the bytes depend on. The caller frees *out, which is aligned as by
+ * malloc.
+ */
+#define ROWCACHE_NAMED_MAX (1u << 20)
+int rowcache_load_named(struct rowcache *cache, const char *name, void **out, size_t *len);
+void rowcache_store_named(const struct rowcache *cache, const char *name, const void *bytes,
+			  size_t len);
 
 void rowcache_fini(struct rowcache *cache);

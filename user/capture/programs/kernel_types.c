@@ -14,10 +14,15 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/dict.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "base/types.h"
 #include "capture/programs/programs.h"
+#include "elf/rowcache.h"
+
+#define KEPT_VERSION 1 /* increase it when the same kernel gives other bytes */
 
 static struct btf *cached;
 
@@ -303,31 +308,107 @@ static int copy_accessed(struct reduction *r)
 	return 0;
 }
 
-/* The file's descriptor, or a negative errno. */
-static int write_types(const struct btf *types)
+/* A file in memory with these bytes: its descriptor, or a negative errno. */
+static int write_types(const void *bytes, size_t len)
 {
-	u32 size;
-	const void *data = btf__raw_data(types, &size);
-	auto_close int fd = data ? memfile_new("sysflame-types") : -ENOMEM;
+	auto_close int fd = bytes ? memfile_new("sysflame-types") : -ENOMEM;
 
-	if (fd >= 0 && write(fd, data, size) != (ssize_t)size)
+	if (fd >= 0 && write(fd, bytes, len) != (ssize_t)len)
 		return -ENOSPC;
 	return take_fd(fd);
 }
 
-static int make(void)
+/* What is kept on disk: this, then the reduced types. */
+struct kept_types {
+	s32 attach_ids[ARRAY_SIZE(attach_points)];
+};
+
+/*
+ * The name of what is kept for this kernel and this sysflame; NULL if the kernel does not say which
+ * build it is. Its notes have the build id (kernel/ksysfs.c of Linux).
+ */
+static char *kept_name(void)
+{
+	static const u8 no_key[SIPHASH_KEY_LEN];
+	auto_str struct str all = { 0 };
+	auto_free char *notes = NULL;
+	size_t len;
+
+	if (file_read("/sys/kernel/notes", 65536, &notes, &len) || !len)
+		return NULL;
+	str_add_bytes(&all, notes, len);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		str_add_bytes(&all, names[i], strlen(names[i]) + 1);
+	for (size_t i = 0; i < ARRAY_SIZE(attach_points); i++)
+		str_add_bytes(&all, attach_points[i].type, strlen(attach_points[i].type) + 1);
+	return xasprintf("kernel-types-%d-%016llx", KEPT_VERSION,
+			 (unsigned long long)siphash(no_key, all.at, all.len));
+}
+
+static int load_kept(struct rowcache *cache, const char *name)
+{
+	auto_free u8 *bytes = NULL;
+	const struct kept_types *kept;
+	size_t len;
+
+	int err = rowcache_load_named(cache, name, (void **)&bytes, &len);
+	if (err || len <= sizeof(*kept))
+		return -ENOENT;
+	kept = (const struct kept_types *)bytes;
+	for (size_t i = 0; i < ARRAY_SIZE(attach_points); i++)
+		attach_points[i].id = kept->attach_ids[i];
+	has_attach_points = true;
+	return write_types(kept + 1, len - sizeof(*kept));
+}
+
+static void keep(const struct rowcache *cache, const char *name, const void *types, size_t len)
+{
+	auto_str struct str all = { 0 };
+	struct kept_types kept = { 0 };
+
+	find_attach_points();
+	for (size_t i = 0; i < ARRAY_SIZE(attach_points); i++)
+		kept.attach_ids[i] = attach_points[i].id;
+	str_add_bytes(&all, &kept, sizeof(kept));
+	str_add_bytes(&all, types, len);
+	rowcache_store_named(cache, name, all.at, all.len);
+}
+
+static int reduce(const struct rowcache *cache, const char *name)
 {
 	struct reduction r = { .from = kernel_types() };
-	int err = r.from ? 0 : -ENOENT;
+	const void *data = NULL;
+	u32 len = 0;
 
-	if (err)
-		return err;
+	if (!r.from)
+		return -ENOENT;
 	r.to = btf__new_empty();
 	r.ids = xcalloc(btf__type_cnt(r.from), sizeof(*r.ids));
-	err = r.to ? copy_accessed(&r) ?: write_types(r.to) : -errno;
+	int err = r.to ? copy_accessed(&r) : -errno;
+	if (!err)
+		data = btf__raw_data(r.to, &len);
+	err = err ?: write_types(data, len);
+	if (err >= 0 && name)
+		keep(cache, name, data, len);
 	btf__free(r.to);
 	free(r.ids);
 	return err;
+}
+
+static int make(void)
+{
+	struct rowcache cache = ROWCACHE_NONE;
+	auto_free char *name = kept_name();
+
+	int err = name ? rowcache_open(ROWCACHE_PATH, ROWCACHE_BYTES_MAX, &cache) : 0;
+	if (err)
+		log_debug("the kernel's types are not kept in " ROWCACHE_PATH ": %s",
+			  strerror(-err));
+	int fd = name && !err ? load_kept(&cache, name) : -ENOENT;
+	if (fd < 0)
+		fd = reduce(&cache, name);
+	rowcache_fini(&cache);
+	return fd;
 }
 
 static char made_path[32];

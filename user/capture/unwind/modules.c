@@ -15,7 +15,6 @@
 #include "capture/unwind/row_build.h"
 #include "proc/target_file.h"
 
-#define CACHE_BYTES_MAX (256u << 20)
 #define SPARSE_SHARE    8 /* a file of few rows gets at most this share of the table */
 
 #define KEEP_ROWS_NS (600 * NS_PER_SEC) /* for rows of a file that no process maps any more */
@@ -68,7 +67,7 @@ struct modules *modules_new(union unwind_word *words, u32 nr, const char *cache_
 
 	all->words = words;
 	all->cache = none;
-	int err = cache_path ? rowcache_open(cache_path, CACHE_BYTES_MAX, &all->cache) : 0;
+	int err = cache_path ? rowcache_open(cache_path, ROWCACHE_BYTES_MAX, &all->cache) : 0;
 	if (err)
 		log_debug("unwind rows are not kept in %s: %s", cache_path, strerror(-err));
 	extents_init(&all->extents, nr);

@@ -14,9 +14,9 @@
 #include "base/time.h"
 #include "capture/unwind/extents.h"
 #include "capture/unwind/modules.h"
+#include "elf/rowcache.h"
 #include "proc/status.h"
 
-#define ROW_CACHE_PATH "/var/cache/sysflame"
 #define USER_SHARE     4 /* a user's rows get at most 1/4 of the words if other users need more */
 #define IDLE_NS        (5 * NS_PER_SEC) /* processes not sampled for so long may be dropped */
 
@@ -80,7 +80,7 @@ int tables_new(const struct tables_sizes *sizes, const struct tables_fds *fds, s
 		tables_free(t);
 		return err;
 	}
-	t->modules = modules_new(t->rows.at, sizes->nr_words, fds ? ROW_CACHE_PATH : NULL);
+	t->modules = modules_new(t->rows.at, sizes->nr_words, fds ? ROWCACHE_PATH : NULL);
 	*out = t;
 	return 0;
 }
