@@ -9,9 +9,19 @@
 #include "base/dict.h"
 #include "base/vec.h"
 
+/* A rule that was found lately: most rows have one of few hundred rules, of thousands. */
+struct recent_rule {
+	u64 key; /* 0: none */
+	u16 number;
+};
+
+#define RECENT_BITS 9
+
 struct rules {
 	VEC(struct unwind_rule) at;
-	struct dict index; /* by content: 1 + the index in `at` */
+	struct dict index; /* by key: 1 + the index in `at` */
+	struct recent_rule recent[1 << RECENT_BITS];
+	u16 *of_row; /* the numbers of the rows' rules */
 };
 
 static struct unwind_rule rule_of(const struct unwind_row *row)
@@ -19,25 +29,41 @@ static struct unwind_rule rule_of(const struct unwind_row *row)
 	return (struct unwind_rule){ row->cfa_off, row->kind, row->fp_off };
 }
 
-static u64 *find_rule(struct rules *all, struct unwind_rule rule)
+static u64 key_of(struct unwind_rule rule)
 {
-	u64 key = 1ull << 32 | (u32)rule.cfa_off << 16 | (u32)rule.kind << 8 | (u8)rule.fp_off;
-
-	return dict_add(&all->index, key);
+	return 1ull << 32 | (u32)rule.cfa_off << 16 | (u32)rule.kind << 8 | (u8)rule.fp_off;
 }
 
-static void learn_rules(const struct rows *rows, struct rules *all)
+static u64 number_of(struct rules *all, struct unwind_rule rule, u64 key)
 {
-	for (u32 i = 0; i < rows->nr; i++) {
-		u64 *place = find_rule(all, rule_of(&rows->at[i]));
-		if (*place)
-			continue;
-		vec_push(&all->at, rule_of(&rows->at[i]));
+	u64 *place = dict_add(&all->index, key);
+
+	if (!*place) {
+		vec_push(&all->at, rule);
 		*place = all->at.nr;
 	}
+	return *place - 1;
 }
 
-static void write_words(const struct rows *rows, struct rules *rules, struct packed *p)
+/* Numbers the rows' rules. Returns whether a row can hold each number. */
+static bool learn_rules(const struct rows *rows, struct rules *all)
+{
+	for (u32 i = 0; i < rows->nr; i++) {
+		struct unwind_rule rule = rule_of(&rows->at[i]);
+		u64 key = key_of(rule);
+		struct recent_rule *r = &all->recent[hash_u64(key) >> (64 - RECENT_BITS)];
+		if (r->key != key) {
+			u64 number = number_of(all, rule, key);
+			if (number > UINT16_MAX)
+				return false;
+			*r = (struct recent_rule){ key, (u16)number };
+		}
+		all->of_row[i] = r->number;
+	}
+	return true;
+}
+
+static void write_words(const struct rows *rows, const struct rules *rules, struct packed *p)
 {
 	union unwind_word *page = p->words + p->nr_rules, *out = page + p->nr_pages + 1;
 	u32 row = 0;
@@ -52,7 +78,7 @@ static void write_words(const struct rows *rows, struct rules *rules, struct pac
 	for (u32 i = 0; i < rows->nr; i++)
 		out[i].row = (struct unwind_packed_row){
 			.pc = (u16)(rows->at[i].pc & (UNWIND_PAGE_BYTES - 1)),
-			.rule = (u16)(*find_rule(rules, rule_of(&rows->at[i])) - 1),
+			.rule = rules->of_row[i],
 		};
 }
 
@@ -63,8 +89,8 @@ int packed_new(const struct rows *rows, u32 most_pages, struct packed *out)
 
 	if (nr_pages > most_pages && nr_pages > rows->nr)
 		return -EFBIG;
-	learn_rules(rows, &rules);
-	bool fits = rules.at.nr <= UINT16_MAX + 1;
+	rules.of_row = xreallocarray(NULL, rows->nr + 1, sizeof(*rules.of_row));
+	bool fits = learn_rules(rows, &rules);
 	if (fits) {
 		*out = (struct packed){ .nr_rules = (u32)rules.at.nr, .nr_pages = nr_pages };
 		out->nr = out->nr_rules + out->nr_pages + 1 + rows->nr;
@@ -73,6 +99,7 @@ int packed_new(const struct rows *rows, u32 most_pages, struct packed *out)
 	}
 	vec_fini(&rules.at);
 	dict_fini(&rules.index);
+	free(rules.of_row);
 	return fits ? 0 : -EFBIG;
 }
 
