@@ -45,6 +45,8 @@ static const char *const migrations[] = {
 
 #define VERSION ((u64)ARRAY_SIZE(migrations))
 
+#define STATEMENTS_KEPT 64 /* texts are of the source, but for some words of a search */
+
 /* The process is the only user, hence no shared memory; nothing is written outside of DIR. */
 static const char *const settings = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;"
 				    "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;"
@@ -79,11 +81,25 @@ int index_error(sqlite3 *db, int result)
 	}
 }
 
+/* A kept statement of that text that nobody runs; counts all statements. */
+static sqlite3_stmt *find_kept(sqlite3 *db, const char *sql, size_t *nr)
+{
+	sqlite3_stmt *found = NULL;
+
+	for (sqlite3_stmt *s = sqlite3_next_stmt(db, NULL); s; s = sqlite3_next_stmt(db, s)) {
+		++*nr;
+		if (!found && !sqlite3_stmt_busy(s) && !strcmp(sqlite3_sql(s), sql))
+			found = s;
+	}
+	return found;
+}
+
 static sqlite3_stmt *ask(sqlite3 *db, const char *sql, const char *types, va_list args)
 {
-	sqlite3_stmt *s = NULL;
+	size_t nr = 0;
+	sqlite3_stmt *s = find_kept(db, sql, &nr);
 
-	if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
+	if (!s && sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
 		return NULL;
 	for (int i = 0; types[i]; i++) {
 		if (types[i] == 'i')
@@ -102,6 +118,26 @@ sqlite3_stmt *index_ask(sqlite3 *db, const char *sql, const char *types, ...)
 	sqlite3_stmt *s = ask(db, sql, types, args);
 	va_end(args);
 	return s;
+}
+
+void index_release(sqlite3_stmt *s)
+{
+	size_t nr = 0;
+
+	sqlite3_reset(s);
+	sqlite3_clear_bindings(s);
+	find_kept(sqlite3_db_handle(s), "", &nr);
+	if (nr > STATEMENTS_KEPT)
+		sqlite3_finalize(s);
+}
+
+void index_close(sqlite3 *db)
+{
+	sqlite3_stmt *s;
+
+	while (db && (s = sqlite3_next_stmt(db, NULL)))
+		sqlite3_finalize(s);
+	sqlite3_close(db);
 }
 
 int index_run(sqlite3 *db, const char *sql, const char *types, ...)
@@ -228,7 +264,7 @@ int index_open(int dir, sqlite3 **out, struct str *why)
 	int result = open_checked(dir, &db, &version);
 
 	if (is_damaged(result)) {
-		sqlite3_close(db);
+		index_close(db);
 		put_aside(dir);
 		version = 0;
 		result = open_checked(dir, &db, &version);
@@ -244,7 +280,7 @@ int index_open(int dir, sqlite3 **out, struct str *why)
 		err = -EINVAL;
 	}
 	if (err) {
-		sqlite3_close(db);
+		index_close(db);
 		return err;
 	}
 	*out = db;

@@ -19,7 +19,7 @@ void store_close(struct store *s)
 	if (!s)
 		return;
 	slices_close(s);
-	sqlite3_close(s->db);
+	index_close(s->db);
 	const int fds[] = { s->profiles, s->parts, s->slices, s->dir, s->lock };
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (fds[i] >= 0)

@@ -141,8 +141,9 @@ int index_open(int dir, sqlite3 **out, struct str *why);
 int index_error(sqlite3 *db, int result);
 
 /*
- * Prepares a statement and binds `nr` values: each letter of `types` is 'i' (u64) or 't' (text, not
- * copied). NULL if it cannot be prepared. The caller finalizes it.
+ * Prepares a statement and binds values: each letter of `types` is 'i' (u64) or 't' (text, not
+ * copied). NULL if it cannot be prepared. The caller runs it before it asks for another of the same
+ * text, and releases it by auto_stmt.
  */
 sqlite3_stmt *index_ask(sqlite3 *db, const char *sql, const char *types, ...);
 
@@ -155,8 +156,15 @@ u64 index_number(sqlite3 *db, const char *sql, const char *types, ...);
 /* A column's text, never NULL; the caller frees it. */
 char *index_text(sqlite3_stmt *row, int column);
 
+/* Ends a statement. It is kept for the next one of its text, unless there are too many. */
+void index_release(sqlite3_stmt *s);
+
+/* Closes the index and the statements that are kept. */
+void index_close(sqlite3 *db);
+
 static inline void auto_stmt_run(sqlite3_stmt **s)
 {
-	sqlite3_finalize(*s);
+	if (*s)
+		index_release(*s);
 }
 #define auto_stmt __attribute__((cleanup(auto_stmt_run)))
