@@ -15,7 +15,7 @@
 #include "capture/unwind/row_build.h"
 #include "proc/target_file.h"
 
-#define SPARSE_SHARE    8 /* a file of few rows gets at most this share of the table */
+#define SPARSE_SHARE 8 /* a file of few rows gets at most this share of the table */
 
 #define KEEP_ROWS_NS (600 * NS_PER_SEC) /* for rows of a file that no process maps any more */
 #define BUILDING_MAX 128 /* files that are built at a time; each takes two descriptors */

@@ -17,8 +17,8 @@
 #include "elf/rowcache.h"
 #include "proc/status.h"
 
-#define USER_SHARE     4 /* a user's rows get at most 1/4 of the words if other users need more */
-#define IDLE_NS        (5 * NS_PER_SEC) /* processes not sampled for so long may be dropped */
+#define USER_SHARE 4 /* a user's rows get at most 1/4 of the words if other users need more */
+#define IDLE_NS    (5 * NS_PER_SEC) /* processes not sampled for so long may be dropped */
 
 /* A process's entry for BPF, and the data that it owns. */
 struct tables_process {
