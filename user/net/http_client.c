@@ -144,11 +144,8 @@ int http_client_add(struct http_client *c, const struct http_request *r, http_an
 	return err;
 }
 
-/* Removes the request, calls back, and frees it. */
-static void finish(struct http_client *c, struct open_request *o, struct http_answer *a)
+static void remove_from_list(struct http_client *c, const struct open_request *o)
 {
-	auto_str struct str clean = { 0 };
-	auto_free char *bytes = NULL;
 	size_t kept = 0;
 
 	vec_each(one, &c->all)
@@ -156,6 +153,30 @@ static void finish(struct http_client *c, struct open_request *o, struct http_an
 			c->all.at[kept++] = *one;
 	c->all.nr = kept;
 	c->nr_sent -= o->is_sent;
+}
+
+void http_client_cancel(struct http_client *c, const void *ctx)
+{
+	for (size_t i = c->all.nr; i-- > 0;) {
+		struct open_request *o = c->all.at[i];
+		const struct http_order cancel = { .number = o->order.number, .is_cancel = true };
+		if (o->ctx != ctx)
+			continue;
+		/* If it cannot be sent, the request ends by its time limit. */
+		if (o->is_sent)
+			packet_send(c->sock, &cancel, sizeof(cancel), NULL, 0);
+		remove_from_list(c, o);
+		open_free(o);
+	}
+}
+
+/* Removes the request, calls back, and frees it. */
+static void finish(struct http_client *c, struct open_request *o, struct http_answer *a)
+{
+	auto_str struct str clean = { 0 };
+	auto_free char *bytes = NULL;
+
+	remove_from_list(c, o);
 	if (a->found.len > o->order.max_bytes)
 		a->found.len = 0;
 	if (o->keeps) {

@@ -114,6 +114,9 @@ int http_client_fd(const struct http_client *c);
 int http_client_add(struct http_client *c, const struct http_request *r, http_answer_fn done,
 		    void *ctx);
 
+/* Ends the requests with this `ctx`: `done` is not called for them. Not from within `done`. */
+void http_client_cancel(struct http_client *c, const void *ctx);
+
 /*
  * Takes answers and sends requests; call it when http_client_fd is readable, and several times a
  * second. -EPIPE: the process has ended for good, and nothing is answered any more.
@@ -124,10 +127,11 @@ int http_client_step(struct http_client *c);
 
 /*
  * A request as a packet, sent with the descriptors of the answer and, if `has_file`, of the body.
+ * With `is_cancel` and no descriptor: the request of that number is to end.
  */
 struct http_order {
 	u32 number, server, timeout_s;
-	bool is_post, has_file, cuts;
+	bool is_post, has_file, cuts, is_cancel;
 	u64 max_bytes;
 	char path[HTTP_PATH_MAX], json[HTTP_BODY_MAX];
 };

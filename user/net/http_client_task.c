@@ -35,12 +35,14 @@ struct transfer {
 	CURL *curl;
 	struct curl_slist *headers;
 	char fault[CURL_ERROR_SIZE];
+	struct transfer *next; /* of client.transfers */
 };
 
 struct client {
 	int sock;
 	const struct http_client_options *o;
 	CURLM *multi;
+	struct transfer *transfers; /* those that run */
 };
 
 static void transfer_free(struct transfer *t)
@@ -199,8 +201,11 @@ static void begin(struct client *c, const struct http_order *o, const int *fds)
 	t->curl = is_known ? curl_easy_init() : NULL;
 	if (t->curl) {
 		t->server = &c->o->servers[o->server];
-		if (!set_up(t) && !curl_multi_add_handle(c->multi, t->curl))
+		if (!set_up(t) && !curl_multi_add_handle(c->multi, t->curl)) {
+			t->next = c->transfers;
+			c->transfers = t;
 			return;
+		}
 	}
 	say(c, o->number, &failed);
 	transfer_free(t);
@@ -214,6 +219,27 @@ static void judge(const struct transfer *t, struct http_finding *f)
 	if (len && pread(t->answer, bytes, len, 0) != (ssize_t)len)
 		*bytes = '\0', len = 0;
 	t->server->judge(f, bytes, len);
+}
+
+static void drop(struct client *c, struct transfer *t)
+{
+	struct transfer **at = &c->transfers;
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	curl_multi_remove_handle(c->multi, t->curl);
+	transfer_free(t);
+}
+
+static void cancel(struct client *c, u32 number)
+{
+	struct transfer *t = c->transfers;
+
+	while (t && t->order.number != number)
+		t = t->next;
+	if (t)
+		drop(c, t);
 }
 
 static void end(struct client *c, CURL *curl, CURLcode code)
@@ -242,8 +268,7 @@ static void end(struct client *c, CURL *curl, CURLcode code)
 					 : curl_easy_strerror(code));
 	}
 	say(c, t->order.number, &f);
-	curl_multi_remove_handle(c->multi, curl);
-	transfer_free(t);
+	drop(c, t);
 }
 
 /* -EPIPE: nobody asks any more. */
@@ -257,6 +282,10 @@ static int take_orders(struct client *c)
 		int err = packet_receive(c->sock, &o, sizeof(o), &nr, fds, &nr_fds);
 		if (err)
 			return err == -EAGAIN ? 0 : err;
+		if (nr == sizeof(o) && !nr_fds && o.is_cancel) {
+			cancel(c, o.number);
+			continue;
+		}
 		if (nr == sizeof(o) && nr_fds == 1u + o.has_file) {
 			begin(c, &o, fds);
 			continue;
