@@ -79,19 +79,6 @@ static int wrong(const char *text)
 	return EXIT_USAGE;
 }
 
-/* A token that goes over the network in plain text is not secret any more. */
-static void warn_of_plain_text(const struct receiver *r)
-{
-	const char *host = r->url + 7;
-
-	if (strncmp(r->url, "http://", 7) || !strncmp(host, "127.", 4) ||
-	    !strncmp(host, "localhost", 9) || !strncmp(host, "[::1]", 5))
-		return;
-	log_warn("serve: --push %s: profiles and credentials go over the network in plain text; "
-		 "use https",
-		 r->url);
-}
-
 /* Checks the options and sets `out` but for its credentials. Logs errors; an exit status. */
 static int push_options_check(const struct push_options *o, struct web_push *out)
 {
@@ -127,7 +114,7 @@ static int push_options_check(const struct push_options *o, struct web_push *out
 			if (r->kind == out->receivers[k].kind &&
 			    !strcmp(r->url, out->receivers[k].url))
 				return wrong("--push: a receiver is given twice");
-		warn_of_plain_text(r);
+		receiver_warn_of_plain_text(r, "serve: --push");
 		out->nr++;
 	}
 	return 0;

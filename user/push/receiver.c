@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/dict.h"
+#include "base/log.h"
 
 #define WORDS "otlp, pyroscope or parca"
 
@@ -41,7 +42,8 @@ static int check_url(const char *url, size_t *origin_len, struct str *why)
 	size_t host = scheme ? strcspn(url + scheme, "/") : 0;
 
 	if (strchr(url, '@'))
-		str_add(why, "the address must have no user or password; use --push-auth");
+		str_add(why, "the address must have no user or password; they belong in the file "
+			     "of credentials");
 	else if (!host || url[scheme] == ':' || url[scheme + host - 1] == ':')
 		str_addf(why, "'%.64s' is no address as in https://host:4318", url);
 	else if (!is_plain(url))
@@ -74,6 +76,17 @@ int receiver_parse(const char *text, struct receiver *out, struct str *why)
 	snprintf(r.request, sizeof(r.request), "%.200s%s", r.url, receiver_protocols[r.kind].path);
 	*out = r;
 	return 0;
+}
+
+void receiver_warn_of_plain_text(const struct receiver *r, const char *option)
+{
+	const char *host = r->url + 7;
+
+	if (strncmp(r->url, "http://", 7) || !strncmp(host, "127.", 4) ||
+	    !strncmp(host, "localhost", 9) || !strncmp(host, "[::1]", 5))
+		return;
+	log_warn("%s %s: profiles and credentials go over the network in plain text; use https",
+		 option, r->url);
 }
 
 /* The hash needs no secret: it only gives different addresses different folders. */

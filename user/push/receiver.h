@@ -35,6 +35,12 @@ struct receiver {
 /* Parses "KIND=URL", as in otlp=https://host:4318. -EINVAL and a sentence. */
 int receiver_parse(const char *text, struct receiver *out, struct str *why);
 
+/*
+ * Logs a warning that begins with `option` if requests, and with them the token, go over the
+ * network in plain text.
+ */
+void receiver_warn_of_plain_text(const struct receiver *r, const char *option);
+
 /* The name of the receiver's folder in the spool, made from its kind and address. */
 #define RECEIVER_FOLDER_BYTES 40
 void receiver_folder(const struct receiver *r, char name[RECEIVER_FOLDER_BYTES]);
