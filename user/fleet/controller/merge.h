@@ -69,6 +69,12 @@ struct merge_order {
 	bool lists_nodes; /* with rows of each node in `table` */
 	/* only samples of these processes are kept; "": all */
 	char wanted[NR_SELECTOR_PROCESS][128];
+	/*
+	 * Not "": results are pprof of a store that has no labels of samples. They must have
+	 * values in this unit only (-EPROTO), which get the name of this event. The label `service`
+	 * of a result becomes that of its samples.
+	 */
+	char event[32], unit[16];
 };
 
 /*

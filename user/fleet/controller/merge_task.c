@@ -15,6 +15,7 @@
 #include "export/format/sflm.h"
 #include "export/format/varint.h"
 #include "export/interchange/named_label.h"
+#include "export/interchange/pb.h"
 #include "export/interchange/tags.h"
 #include "export/merge.h"
 #include "export/read.h"
@@ -444,7 +445,7 @@ static int read_rest(int fd, u64 at, struct spooled *e)
 
 struct marking {
 	const char *node, *node_labels;
-	bool tags_nodes;
+	bool tags_nodes, is_stored;
 	VEC(char *) texts; /* tags of label sets; owned */
 };
 
@@ -493,6 +494,11 @@ static void mark(struct labels *l, void *ctx)
 	l->trace = l->span = ""; /* nearly every sample has a trace of its own */
 	if (!m->tags_nodes)
 		l->thread = l->pod = "";
+	char service[128];
+	if (!m->is_stored || !labels_find(m->node_labels, "service", service, sizeof(service)))
+		return;
+	vec_push(&m->texts, xstrdup(service));
+	l->service = m->texts.at[m->texts.nr - 1];
 }
 
 static void marking_fini(struct marking *m)
@@ -563,6 +569,30 @@ static void add_facts(struct profile *p, const struct profile *file, bool is_par
 		profile_note(p, n->key, n->text,
 			     n->value > INT64_MAX - before ? INT64_MAX : before + n->value);
 	}
+}
+
+/* Not a text, which a store may send by mistake: readers take any text for stacks. */
+static bool is_pprof(const struct spooled *e)
+{
+	struct pb_reader r = pb_read(e->bytes, e->head.len);
+	struct pb_field f;
+	int more = 0;
+
+	if (e->head.len > 2 && e->bytes[0] == 0x1f && e->bytes[1] == 0x8b)
+		return true;
+	while ((more = pb_next(&r, &f)) > 0 && f.number < 16)
+		;
+	return !more;
+}
+
+/* Names the only type of a profile of a store. */
+static int name_type(struct profile *p, const struct merge_order *o)
+{
+	if (p->types.nr != 1 || strcmp(p->types.at[0].unit, o->unit) != 0)
+		return -EPROTO;
+	free(p->types.at[0].name);
+	p->types.at[0].name = xstrdup(o->event);
+	return 0;
 }
 
 static int read_profile(const struct spooled *e, struct profile *out)
@@ -656,7 +686,8 @@ static int add_stacks(struct merging *m, const struct spooled *e, struct profile
 {
 	struct marking marking = { .node = e->first,
 				   .node_labels = e->second,
-				   .tags_nodes = m->params.order.tags_nodes };
+				   .tags_nodes = m->params.order.tags_nodes,
+				   .is_stored = *m->params.order.event };
 
 	total->raw = total->value = profile_total(file, 0);
 	if (m->params.order.lists_nodes)
@@ -678,9 +709,12 @@ static int add_stacks(struct merging *m, const struct spooled *e, struct profile
 
 static int add_result(struct merging *m, const struct spooled *e, struct merge_total *total)
 {
+	const struct merge_order *o = &m->params.order;
 	auto_profile struct profile *file = profile_new_sharing(raw_frames(m));
-	int err = read_profile(e, file);
+	int err = *o->event && !is_pprof(e) ? -EBADMSG : read_profile(e, file);
 
+	if (*o->event && !err && file->weights.nr)
+		err = name_type(file, o);
 	if (err)
 		return err;
 	profile_forget_hidden(file); /* only partial results have them */
