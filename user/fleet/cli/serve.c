@@ -3,6 +3,7 @@
  * `sysflame fleet serve`: the page of a fleet, with the key of one person.
  * Part of cmd/cmd.h.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/build.h"
 #include "base/log.h"
 #include "base/opt.h"
 #include "cmd/cmd.h"
@@ -23,6 +25,8 @@
 #include "daemon/supervisor/tls.h"
 #include "fleet/cli/request.h"
 #include "fleet/controller/merge.h"
+#include "push/credentials.h"
+#include "push/receiver.h"
 #include "web/fleet/fleet_requests.h"
 #include "web/web.h"
 
@@ -30,10 +34,36 @@
 
 struct options {
 	const char *url, *fleet_dir, *dir, *listen, *prefix, *hosts, *max_disk, *tls_cert, *tls_key;
+	const char *history, *history_auth;
+	struct receiver store; /* of `history` */
 	bool link, help;
 	u64 disk_bytes;
 	char *own_dir; /* FLEET_DIR/page, if there is no --dir */
 };
+
+static int check_history(struct options *o)
+{
+	auto_str struct str why = { 0 };
+
+	if (!o->history && o->history_auth)
+		return requests_usage_error("serve", "--history-auth needs --history KIND=URL");
+	if (!o->history)
+		return 0;
+	if (build_is_static())
+		return requests_usage_error("serve", "--history: this static binary has no "
+						     "libcurl; install sysflame with its "
+						     "libraries");
+	int err = receiver_parse(o->history, &o->store, &why);
+	if (!err && o->store.kind != RECEIVER_PYROSCOPE) {
+		str_add(&why, "takes pyroscope=URL: history is read from Pyroscope only");
+		err = -EINVAL;
+	}
+	if (err)
+		log_error("fleet serve: --history: %s", why.at);
+	else
+		receiver_warn_of_plain_text(&o->store, "fleet serve: --history");
+	return err ? EXIT_USAGE : 0;
+}
 
 static int check(struct options *o)
 {
@@ -62,7 +92,7 @@ static int check(struct options *o)
 	if (!bytes_parse(o->max_disk, &o->disk_bytes) || o->disk_bytes < DISK_MIN)
 		return requests_usage_error(
 			"serve", "--max-disk: takes bytes, as in 500m or 2g, at least 16m");
-	return 0;
+	return check_history(o);
 }
 
 struct serving {
@@ -70,7 +100,8 @@ struct serving {
 	struct listening socket;
 	struct tls tls;
 	u8 private_key[FLEET_KEY_LEN];
-	int control[2]; /* web_run waits for certificates at the first one */
+	struct credentials credentials; /* of the store of history */
+	int control[2];                 /* web_run waits for certificates at the first one */
 };
 
 static int open_all(const struct options *o, struct serving *s)
@@ -80,6 +111,11 @@ static int open_all(const struct options *o, struct serving *s)
 
 	if (status)
 		return status;
+	if (o->history_auth &&
+	    credentials_read(o->history_auth, &o->store, 1, &s->credentials, &why)) {
+		log_error("fleet serve: --history-auth %s: %s", o->history_auth, why.at);
+		return EXIT_FAILED;
+	}
 	int err = o->tls_key ? tls_read(o->tls_cert, o->tls_key, &s->tls, &why) : 0;
 	err = err ?: home_open(o->dir, geteuid(), getegid(), &s->home, &why)
 			     ?: listen_on(o->listen, &s->socket, &why);
@@ -105,7 +141,12 @@ static int open_all(const struct options *o, struct serving *s)
 static int run_web(const struct options *o, struct serving *s)
 {
 	struct web_asks asks = {
-		.url = o->url, .dir = o->fleet_dir, .kept = o->dir, .private_key = s->private_key
+		.url = o->url,
+		.dir = o->fleet_dir,
+		.kept = o->dir,
+		.private_key = s->private_key,
+		.history = o->history ? &o->store : NULL,
+		.history_credentials = &s->credentials,
 	};
 	struct web_options options = {
 		.site = { .listen_fd = s->socket.fd,
@@ -185,8 +226,10 @@ static int run(const struct options *o, struct serving *s)
 		log_error("fleet serve: %m");
 		return EXIT_FAILED;
 	}
-	if (web)
+	if (web) {
+		credentials_wipe(&s->credentials); /* only the web process needs them */
 		return supervise(web, &signals, o, s);
+	}
 	close(take_fd(s->control[1]));
 	signal(SIGHUP, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &before, NULL);
@@ -212,6 +255,7 @@ static int serve(const struct options *o)
 			close(s.control[i]);
 	tls_fini(&s.tls);
 	explicit_bzero(s.private_key, sizeof(s.private_key));
+	credentials_wipe(&s.credentials);
 	return status;
 }
 
@@ -234,6 +278,10 @@ int fleet_serve_main(int argc, char **argv)
 		  "further names by which people reach it, as in their browser's address" },
 		{ 0, "max-disk", OPT_STRING, &o.max_disk, "BYTES",
 		  "delete the oldest profiles beyond this (2g)" },
+		{ 0, "history", OPT_STRING, &o.history, "KIND=URL",
+		  "the store that the nodes push to: pyroscope=https://host:4040" },
+		{ 0, "history-auth", OPT_STRING, &o.history_auth, "FILE",
+		  "its credentials, as those of serve --push-auth" },
 		{ 0, "link", OPT_BOOL, &o.link, NULL,
 		  "print the login address of the page that is served" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },

@@ -8,6 +8,9 @@ import * as requests from './requests.js';
 import { enter, showBanner } from './session.js';
 
 const NAMES_SHOWN = 6;
+// Lengths that a node's slices and the store have; the latter keeps what nodes have deleted.
+const LENGTHS = { '': [[5, '5 s'], [10, '10 s'], [30, '30 s'], [60, '1 min'], [300, '5 min']], history: [[300, '5 min'], [3600, '1 h'], [86400, '1 d'], [604800, '7 d'], [2592000, '30 d']] };
+const EVENTS = { '': ['cpu', 'wall', 'offcpu', 'alloc', 'lock', 'nativemem'], history: ['cpu', 'offcpu', 'alloc', 'lock'] };
 
 let census = { nodes: [], services: [], nr: 0 }, censusMs = 0, fleet = null, wasUp = true;
 
@@ -33,13 +36,40 @@ function matching() {
 	return census.nodes.filter((n) => !n.verdict && admits(n, terms) && (!service || n.services.includes(service) || !n.nr_services || n.nr_services > n.services.length));
 }
 
+const isHistory = () => $('source').value === 'history';
+
+function setOptions(select, list) {
+	const before = select.value;
+	select.replaceChildren(...list.map(([value, text]) => el('option', { value }, text)));
+	select.value = list.some(([value]) => String(value) === before) ? before : String(list[Math.min(2, list.length - 1)][0]);
+}
+
+// The store has other lengths and events than nodes, and no number of nodes to choose.
+function showSource() {
+	const source = $('source').value, events = EVENTS[source];
+	for (const [id, hidden] of [['by', !isHistory()], ['nodes', isHistory()]])
+		$(id).closest('.field').hidden = hidden;
+	$('when').options[0].hidden = isHistory();
+	if (isHistory() && !$('when').value)
+		$('when').value = '0';
+	setOptions($('length'), LENGTHS[source]);
+	const event = $('event').value;
+	$('event').replaceChildren(...events.map((e) => el('option', {}, e)));
+	$('event').value = events.includes(event) ? event : 'cpu';
+	showMatching();
+}
+
 function showMatching() {
 	const list = matching(), isRecording = !$('when').value;
-	$('ask-button').textContent = isRecording ? 'Record' : 'Fetch';
+	$('ask-button').textContent = isHistory() ? 'Read' : isRecording ? 'Record' : 'Fetch';
 	if (!document.body.classList.contains('operator'))
 		return;
 	if (!list) {
 		$('matching').textContent = 'Labels are written as in zone=a,version!=2.';
+		return;
+	}
+	if (isHistory()) {
+		$('matching').textContent = `${fleet.history} is asked for what all nodes have pushed, also those that are gone. No node is asked.`;
 		return;
 	}
 	const names = list.slice(0, NAMES_SHOWN).map((n) => n.name).join(', ') + (list.length > NAMES_SHOWN ? ` and ${number(list.length - NAMES_SHOWN)} more` : '');
@@ -53,6 +83,7 @@ function fillServices() {
 	$('service').replaceChildren(el('option', { value: '' }, 'All processes'), ...[...gone, ...census.services].map((s) => el('option', { value: s.name }, `${s.name} · ${plural(s.nodes, 'node')}`)));
 	$('service').value = chosen;
 	const values = new Set(census.nodes.flatMap((n) => n.labels.split(',').filter(Boolean)));
+	$('by-values').replaceChildren(...['node', 'service', ...new Set([...values].map((v) => v.slice(0, v.indexOf('='))))].map((value) => el('option', { value })));
 	$('label-values').replaceChildren(...[...values].sort().slice(0, 100).map((value) => el('option', { value })));
 }
 
@@ -137,6 +168,7 @@ function showHealth() {
 
 function setFleet(next) {
 	fleet = next;
+	$('source-field').hidden = !fleet.history;
 	showHealth();
 	requests.set(fleet.requests);
 	overview.set(fleet).catch(() => {});
@@ -163,7 +195,7 @@ function order() {
 		duration_s: Number($('length').value),
 		reason: $('reason').value.trim(),
 		...(when !== '' && { ago_s: Number(when) }),
-		...howMany(nodes),
+		...(isHistory() ? { source: 'history', by: $('by').value.trim() } : howMany(nodes)),
 	};
 }
 
@@ -173,7 +205,7 @@ async function start(e) {
 	showError($('ask-error'), null);
 	try {
 		await post('fleet/requests', order());
-		announce('The nodes are asked.');
+		announce(isHistory() ? 'The store is asked.' : 'The nodes are asked.');
 		setFleet(await get('fleet'));
 	} catch (error) {
 		showError($('ask-error'), error);
@@ -189,6 +221,7 @@ async function main() {
 	$('viewer').hidden = isOperator;
 	$('audit-button').addEventListener('click', openAudit);
 	$('ask').addEventListener('submit', start);
+	$('source').addEventListener('change', showSource);
 	for (const id of ['service', 'labels', 'when'])
 		$(id).addEventListener('input', showMatching);
 	requests.setUp(isOperator);

@@ -4,12 +4,12 @@ import { get, post } from './api.js';
 import { $, announce, clock, el, fail, number, plural } from './dom.js';
 
 const ROWS_FIRST = 12;
-const GRAPH_S = 300, RECORD_S = 30, AGO_S = 15; // slices arrive every 10 s
+const HISTORY_S = 604800, GRAPH_S = 300, RECORD_S = 30, AGO_S = 15; // slices arrive every 10 s
 const FILLED = 5; // minutes that a reading stands for while those before it are not known
 const HEIGHT = 28;
 const VALUES_SHOWN = 4;
 
-let data = null, readings = -1, areAllShown = false, mayAsk = false, onRequest = () => {};
+let data = null, hasHistory = false, readings = -1, areAllShown = false, mayAsk = false, onRequest = () => {};
 const waiting = []; // requests whose profiles are opened: { ids, done }
 
 const cpus = (n) => (n >= 10 ? n.toFixed(0) : n >= 0.095 ? n.toFixed(1) : n.toFixed(2));
@@ -40,14 +40,19 @@ function strip(values) {
 	return box;
 }
 
-// "version 1 (2), 2 (1)" for each label that tells nodes apart.
-function labelText(labels) {
+// The labels that tell nodes apart, with their values and numbers of nodes.
+function keysOf(labels) {
 	const keys = new Map();
 	for (const [label, nr] of Object.entries(labels)) {
 		const at = label.indexOf('='), key = label.slice(0, at);
 		keys.set(key, [...keys.get(key) || [], [label.slice(at + 1), nr]]);
 	}
-	return [...keys].filter(([, values]) => values.length > 1).map(([key, values]) => {
+	return new Map([...keys].filter(([, values]) => values.length > 1));
+}
+
+// "version 1 (2), 2 (1)" for each of these labels.
+function labelText(labels) {
+	return [...keysOf(labels)].map(([key, values]) => {
 		const list = values.sort((a, b) => natural(a[0], b[0])), more = list.length - VALUES_SHOWN;
 		return `${key} ${list.slice(0, VALUES_SHOWN).map(([value, nr]) => `${value} (${number(nr)})`).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 	});
@@ -59,7 +64,7 @@ async function start(orders, done) {
 		for (const order of orders)
 			ids.push((await post('fleet/requests', { events: 'cpu', ...order })).id);
 		waiting.push({ ids, done });
-		announce('The nodes are asked.');
+		announce(orders[0].source ? 'The store is asked.' : 'The nodes are asked.');
 		onRequest();
 	} catch (e) {
 		fail(e);
@@ -69,6 +74,16 @@ async function start(orders, done) {
 const past = (select) => ({ select, duration_s: GRAPH_S, ago_s: AGO_S, reason: 'the last 5 minutes' });
 const graph = (name) => start([past(`service=${name}`)], ([profile]) => location.assign(`p/${profile}`));
 const record = (name) => start([{ select: `service=${name}`, duration_s: RECORD_S, reason: '' }], () => {});
+
+const SPLIT_MAX = 20; // values that the store is asked for apart
+
+// The label by which versions, zones or the like are read apart; "" if all nodes are alike.
+function splitKey(labels) {
+	const keys = [...keysOf(labels)].filter(([, values]) => values.length <= SPLIT_MAX).map(([key]) => key);
+	return keys.includes('version') ? 'version' : keys[0] || '';
+}
+
+const history = (s) => start([{ source: 'history', select: `service=${s.name}`, duration_s: HISTORY_S, by: splitKey(s.labels), reason: 'the last 7 days' }], ([profile]) => location.assign(`p/${profile}`));
 
 function compare(name, d) {
 	start([d.a, d.b].map((value) => past(`service=${name},${d.key}=${value}`)), async ([before, after]) => {
@@ -90,6 +105,8 @@ function differenceLine(name, d) {
 function row(s) {
 	const buttons = mayAsk && canSelect(s.name) ? [el('button', { type: 'button', textContent: 'Graph', title: 'The merged graph of the last 5 minutes', 'aria-label': `Graph of ${s.name}`, on_click: () => graph(s.name) }),
 		el('button', { type: 'button', textContent: 'Record', title: `Record its nodes for ${RECORD_S} s`, 'aria-label': `Record ${s.name}`, on_click: () => record(s.name) })] : [];
+	if (buttons.length && hasHistory)
+		buttons.push(el('button', { type: 'button', textContent: '7 days', title: 'What all its nodes have pushed in the last 7 days', 'aria-label': `7 days of ${s.name}`, on_click: () => history(s) }));
 	const interval = s.high === null ? '' : ` (${cpus(s.low)} to ${cpus(s.high)})`;
 	return el('li', { className: 'use', 'data-service': s.name }, el('div', { className: 'who' }, el('span', { className: 'name', title: s.name }, s.name), el('span', { className: 'quiet' }, [s.nodes ? plural(s.nodes, 'node') : '', ...labelText(s.labels)].filter(Boolean).join(' · '))),
 		strip(s.strip), el('p', { className: 'amount' }, el('strong', {}, cpus(s.cpus)), ' CPUs', el('span', { className: 'quiet' }, `now ${cpus(s.now)}${interval}`)), el('div', { className: 'buttons' }, ...buttons), ...s.differences.map((d) => differenceLine(s.name, d)));
@@ -140,6 +157,7 @@ function openFinished(requests) {
 }
 
 export async function set(fleet) {
+	hasHistory = Boolean(fleet.history);
 	openFinished(fleet.requests);
 	if (fleet.services_nr === readings && data)
 		return;

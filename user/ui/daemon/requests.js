@@ -3,6 +3,7 @@ import { post, serverTime } from './api.js';
 import { $, announce, duration, el, fail, number, percent, plural } from './dom.js';
 
 const STEPS = [['answered', 'answered'], ['matched', 'match'], ['chosen', 'asked'], ['accepted', 'accepted'], ['delivered', 'delivered']];
+const HISTORY_STEPS = [['answered', 'have profiles'], ['chosen', 'queries'], ['delivered', 'answers']];
 const NAMES_SHOWN = 5;
 const cards = new Map(); // by id
 let isOperator = false;
@@ -11,6 +12,8 @@ const names = (list) => list.slice(0, NAMES_SHOWN).join(', ') + (list.length > N
 
 function phaseText(r) {
 	const c = r.counts, waves = r.nr_waves > 1 ? `, wave ${r.wave} of ${r.nr_waves}` : '', passed = Math.min(r.duration_s, Math.max(0, (serverTime() - r.begun_ms) / 1000));
+	if (r.want === 'history' && ['census', 'fetches'].includes(r.phase))
+		return r.phase === 'census' ? 'The store is asked what it has.' : `Profiles are read: ${number(c.delivered)} of ${number(c.chosen)}.`;
 	if (r.is_stopping && r.phase === 'records')
 		return 'It ends; results so far are fetched.';
 	switch (r.phase) {
@@ -31,14 +34,16 @@ function phaseText(r) {
 
 function resultText(r) {
 	const c = r.counts, e = r.estimate;
+	if (r.want === 'history')
+		return `${plural(c.matched, 'node')} had pushed profiles of this time.${c.failed || c.works ? ` ${number(c.delivered)} of ${number(c.chosen)} queries were answered.` : ''}`;
 	const share = e ? ` Values are estimates for all ${plural(c.matched, 'node')} that match, from ${percent(e.p)} of them${e.has_interval ? `: ${number(Math.round(e.low))} to ${number(Math.round(e.high))} with 95 % confidence` : `; ${e.doubt}`}.` : '';
 	return `${plural(c.delivered, 'node')} delivered.${share}${r.stopped ? ` ${r.stopped}.` : ''}`;
 }
 
 function coverage(r) {
-	const most = Math.max(1, r.counts.answered);
-	return STEPS.map(([key, text]) => {
-		const n = r.counts[key], bar = el('span', { className: 'fill' });
+	const isHistory = r.want === 'history', steps = isHistory ? HISTORY_STEPS : STEPS;
+	return steps.map(([key, text]) => {
+		const n = r.counts[key], most = Math.max(1, isHistory && key !== 'answered' ? r.counts.chosen : r.counts.answered), bar = el('span', { className: 'fill' });
 		bar.style.width = `${Math.min(100, 100 * n / most)}%`;
 		return el('li', {}, el('strong', {}, number(n)), ` ${text}`, el('span', { className: 'track', 'aria-hidden': 'true' }, bar));
 	});
@@ -48,7 +53,7 @@ function coverage(r) {
 function reasons(r) {
 	const by = new Map();
 	for (const n of r.nodes.filter((m) => m.why && m.verdict !== 'NO_MATCH')) {
-		const key = `${n.verdict || 'ended early'}: ${n.why}`;
+		const key = r.want === 'history' ? n.why : `${n.verdict || 'ended early'}: ${n.why}`;
 		by.set(key, [...by.get(key) || [], n.name]);
 	}
 	const silent = r.phase === 'ended' ? r.counts.chosen - r.nr_nodes : 0;
@@ -80,8 +85,20 @@ function nodeRow(r, n, i, most) {
 		el('td', { className: 'right' }, href ? el('a', { href, target: '_blank', rel: 'noopener noreferrer' }, 'Open on the node') : ''));
 }
 
+const PART_STATES = { works: 'waits', ready: 'is read', delivered: 'read', failed: 'failed' };
+
+// What one query of the store had.
+function partRow(r, n, most) {
+	const bar = el('span', { className: 'fill' });
+	bar.style.width = `${most ? 100 * n.value / most : 0}%`;
+	return el('tr', {}, el('td', {}), el('td', { className: 'name' }, n.name), el('td', { className: 'load' }, n.value ? el('span', { className: 'track' }, bar) : ''),
+		el('td', { className: 'right' }, n.value && r.total ? percent(n.value / r.total) : '–'), el('td', { className: n.state === 'failed' ? 'bad' : '' }, PART_STATES[n.state]));
+}
+
 function nodeTable(r) {
 	const most = Math.max(0, ...r.nodes.map((n) => n.value));
+	if (r.want === 'history')
+		return [el('table', { className: 'nodes parts' }, el('thead', {}, el('tr', {}, el('td', {}), ...['Part', 'Load', 'Share', 'State'].map((t) => el('th', { scope: 'col', className: t === 'Share' ? 'right' : '' }, t)))), el('tbody', {}, ...r.nodes.map((n) => partRow(r, n, most))))];
 	const head = ['Node', 'Labels', 'Load', 'Share', 'Samples', 'State', 'Own profile'].map((t) => el('th', { scope: 'col', className: /Share|Samples|Own/.test(t) ? 'right' : '' }, t));
 	return [el('table', { className: 'nodes' }, el('thead', {}, el('tr', {}, el('td', {}), ...head)), el('tbody', {}, ...r.nodes.map((n, i) => nodeRow(r, n, i, most)))),
 		r.nr_nodes > r.nodes.length ? el('p', { className: 'quiet more' }, `The heaviest ${number(r.nodes.length)} of ${number(r.nr_nodes)} nodes.`) : ''];
@@ -90,7 +107,8 @@ function nodeTable(r) {
 class Card {
 	constructor(r) {
 		this.id = r.id;
-		const past = r.want === 'slices' ? `, until ${duration(r.ago_s * 1000)} before` : '';
+		this.isHistory = r.want === 'history';
+		const past = r.want === 'slices' || (r.want === 'history' && r.ago_s > 59) ? `, until ${duration(r.ago_s * 1000)} before` : '', kind = r.want === 'history' ? `, history${r.by ? ` by ${r.by}` : ''}` : '';
 		this.dot = el('span', { className: 'red-dot', 'aria-hidden': 'true' });
 		this.stop = el('button', { textContent: 'Stop', type: 'button', on_click: () => this.end() });
 		this.graph = el('a', { className: 'button primary', hidden: true }, 'Open the graph');
@@ -99,13 +117,13 @@ class Card {
 		this.why = el('ul', { className: 'reasons' });
 		this.nodes = el('details', { className: 'by-node' }, el('summary', {}, this.nodesTitle = el('span', {}, 'Nodes')), this.table = el('div', {}));
 		this.box = el('section', { className: 'card recording request', 'aria-label': `Request ${r.id}` }, el('div', { className: 'bar' }, this.dot,
-			el('p', { className: 'title' }, el('strong', {}, r.select || 'All processes'), ' ', el('span', { className: 'quiet' }, `${r.events}, ${duration(r.duration_s * 1000)}${past}${r.reason ? `: ${r.reason}` : ''}`)),
+			el('p', { className: 'title' }, el('strong', {}, r.select || 'All processes'), ' ', el('span', { className: 'quiet' }, `${r.events}, ${duration(r.duration_s * 1000)}${past}${kind}${r.reason ? `: ${r.reason}` : ''}`)),
 			el('div', { className: 'buttons' }, isOperator ? this.stop : '', this.graph)), this.state, this.steps, this.why, this.nodes);
 	}
 
 	async end() {
 		this.stop.disabled = true;
-		await post(`fleet/requests/${this.id}/stop`).then(() => announce('The nodes are asked to stop.'), fail);
+		await post(`fleet/requests/${this.id}/stop`).then(() => announce(this.isHistory ? 'Reading ends.' : 'The nodes are asked to stop.'), fail);
 	}
 
 	set(r) {
@@ -116,7 +134,7 @@ class Card {
 			announce(r.profile ? 'The profile of the fleet is ready.' : phaseText(r));
 		this.shown = text;
 		this.dot.hidden = isOver;
-		this.stop.hidden = isOver || !['census', 'records', 'watches'].includes(r.phase);
+		this.stop.hidden = isOver || ![...r.want === 'history' ? ['fetches'] : [], 'census', 'records', 'watches'].includes(r.phase);
 		this.stop.disabled = r.is_stopping;
 		this.graph.hidden = !r.profile;
 		this.graph.href = `p/${r.profile}`;
@@ -126,7 +144,7 @@ class Card {
 		this.why.replaceChildren(...reasons(r).filter(Boolean));
 		this.why.hidden = !this.why.children.length;
 		this.nodes.hidden = !r.nodes.length;
-		this.nodesTitle.textContent = `Nodes (${number(r.nr_nodes)})`;
+		this.nodesTitle.textContent = `${r.want === 'history' ? 'Parts' : 'Nodes'} (${number(r.nr_nodes)})`;
 		// Links keep the focus: rows change only when their texts do.
 		const rows = JSON.stringify([r.nodes, r.phase]);
 		if (rows !== this.rows)

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/time.h"
 #include "fleet/wire/selector.h"
 #include "web/api/api.h"
+#include "web/fleet/fleet_history.h"
 #include "web/fleet/fleet_requests.h"
 #include "web/http/request.h"
 #include "web/recordings/service.h"
@@ -15,6 +17,9 @@
 #define AGO_MAX      (30ull * 24 * 3600)
 #define NODES_MAX    GATHER_NODES_MAX
 #define SAMPLES_MAX  1000000000ull
+
+#define HISTORY_AGO_MAX (10ull * 366 * 24 * 3600)
+#define LABEL_LETTERS   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
 static bool has_fleet(struct request *q)
 {
@@ -138,12 +143,81 @@ static bool take_order(struct request *q, struct controller_order *o)
 	return true;
 }
 
+/* A query of the store of history. */
+static bool take_history(struct request *q, struct history_order *o, const char **reason)
+{
+	static const char *const known[] = { "source", "select", "events", "duration_s",
+					     "ago_s",  "by",     "reason", NULL };
+	const char *select = "", *event = "cpu", *by = "";
+	u64 seconds = 3600, ago = 0, now_ms = time_wall_ns() / NS_PER_MS;
+
+	if (!fields_are_known(q, q->json, known) ||
+	    !field_text(q, q->json, "select", sizeof(o->selector) - 1, &select) ||
+	    !field_text(q, q->json, "events", sizeof(o->event) - 1, &event) ||
+	    !field_text(q, q->json, "by", sizeof(o->by) - 1, &by) ||
+	    !field_text(q, q->json, "reason", 127, reason) ||
+	    !field_u64(q, q->json, "duration_s", 60, HISTORY_MAX_MS / 1000, &seconds) ||
+	    !field_u64(q, q->json, "ago_s", 0, HISTORY_AGO_MAX, &ago))
+		return false;
+	if (*by && strspn(by, LABEL_LETTERS) != strlen(by)) {
+		reply_error(q, ERROR_BAD_REQUEST, "by", "\"by\" must be the name of a label.");
+		return false;
+	}
+	copy_text(o->selector, sizeof(o->selector), select);
+	copy_text(o->event, sizeof(o->event), event);
+	copy_text(o->by, sizeof(o->by), by);
+	o->to_ms = now_ms - ago * 1000;
+	o->from_ms = o->to_ms - seconds * 1000;
+	return true;
+}
+
+static void start_history(struct request *q)
+{
+	auto_str struct str why = { 0 };
+	struct history_order o = { 0 };
+	const char *reason = "";
+	u64 id = 0;
+
+	if (!fleet_requests_have_history(q->service->requests)) {
+		reply_error(q, ERROR_NOT_SUPPORTED, "source",
+			    "This page has no store of history: see fleet serve --history.");
+		return;
+	}
+	if (!take_history(q, &o, &reason))
+		return;
+	int err = fleet_requests_read(q->service->requests, &o, reason, request_who(q), &id, &why);
+	if (err) {
+		reply_error(q, err == -EBUSY ? ERROR_BUSY : ERROR_BAD_REQUEST, NULL, "%s",
+			    err == -EBUSY ? "Two requests run already: stop one first."
+					  : why.at ?: "The store cannot be asked.");
+		return;
+	}
+	auto_free char *what =
+		xasprintf("read history: %s, %s, %llu s", *o.selector ? o.selector : "all", o.event,
+			  (unsigned long long)(o.to_ms - o.from_ms) / 1000);
+	store_audit(q->service->store, request_who(q), what);
+	reply_id(q, id);
+}
+
+static bool wants_history(const struct request *q)
+{
+	const char *source = json_string_value(json_object_get(q->json, "source"));
+
+	return source && !strcmp(source, "history");
+}
+
 void api_fleet_start(struct request *q)
 {
 	struct controller_order o = { .has_waves = true, .watch_s = CONTROLLER_WATCH_S };
 	u64 id = 0;
 
-	if (!has_fleet(q) || !take_order(q, &o))
+	if (!has_fleet(q))
+		return;
+	if (wants_history(q)) {
+		start_history(q);
+		return;
+	}
+	if (!take_order(q, &o))
 		return;
 	int err = fleet_requests_start(q->service->requests, &o, request_who(q), &id);
 	if (err) {

@@ -20,6 +20,7 @@
 #include "fleet/wire/key.h"
 #include "fleet/wire/link.h"
 #include "web/fleet/fleet_connection.h"
+#include "web/fleet/fleet_history.h"
 #include "web/fleet/fleet_overview.h"
 #include "web/recordings/keeping.h"
 #include "web/recordings/service.h"
@@ -246,9 +247,12 @@ struct asked {
 	char *who;
 	struct controller_order order;
 	struct controller_host host;
-	struct controller *c; /* NULL: it has ended */
-	json_t *last;         /* its state when it ended */
-	char *note, *error;   /* owned; NULL */
+	struct controller *c;            /* NULL: it has ended, or reads history */
+	struct history_reading *history; /* NULL: it has ended, or asks nodes */
+	char by[64];                     /* of history */
+	bool is_history;
+	json_t *last;       /* its state when it ended */
+	char *note, *error; /* owned; NULL */
 	bool is_stopping;
 };
 
@@ -264,6 +268,7 @@ struct fleet_requests {
 	struct controller *census, *next_census;
 	u64 census_ms, census_ns, watched_ns;
 	struct fleet_overview *overview;
+	struct history *history;  /* NULL: there is no store */
 	VEC(struct asked *) list; /* the oldest first */
 	u64 last_id;
 };
@@ -408,16 +413,16 @@ static void kept(void *ctx, int err, u64 id)
 	r->all->sv->changed |= CHANGED_FLEET;
 }
 
-static void keep(struct asked *r, const struct controller_state *s)
+/* Stores the profile. `g`: the nodes that took part; NULL: it is history. */
+static void keep(struct asked *r, const struct str *bytes, const struct gather *g)
 {
-	const struct str *bytes = controller_profile(r->c);
 	struct payload *p = payload_new(xmemdup(bytes->at, bytes->len + 1), bytes->len);
-	size_t nr = gather_count(s->nodes, GATHER_DELIVERED);
+	size_t nr = g ? gather_count(g, GATHER_DELIVERED) : 0;
 	struct stored facts = {
 		.name = xasprintf("%s%s%s", *r->order.selector ? r->order.selector : "fleet",
 				  *r->order.reason ? ": " : "", r->order.reason),
 		.events = xstrdup(r->order.events),
-		.target = xasprintf("%zu node%s", nr, nr == 1 ? "" : "s"),
+		.target = g ? xasprintf("%zu node%s", nr, nr == 1 ? "" : "s") : xstrdup("history"),
 		.source = xstrdup("fleet"),
 		.start_ns = (r->begun_ms - r->order.ago_s * 1000ull) * NS_PER_MS,
 		.duration_ns = r->order.duration_s * NS_PER_SEC,
@@ -425,11 +430,13 @@ static void keep(struct asked *r, const struct controller_state *s)
 
 	if (r->order.want == WANT_SLICES)
 		facts.start_ns -= facts.duration_ns;
-	vec_each(n, &s->nodes->nodes)
-		if ((*n)->state == GATHER_DELIVERED) {
-			facts.samples += (*n)->samples;
-			facts.lost += (*n)->lost;
-		}
+	for (size_t i = 0; g && i < g->nodes.nr; i++) {
+		const struct gather_node *n = g->nodes.at[i];
+		if (n->state != GATHER_DELIVERED)
+			continue;
+		facts.samples += n->samples;
+		facts.lost += n->lost;
+	}
 	keep_profile(r->all->sv, &facts, p, kept, r);
 	payload_put(p);
 }
@@ -442,14 +449,26 @@ static void end_request(struct asked *r)
 	if (s.error)
 		r->ended_ms = time_wall_ns() / NS_PER_MS;
 	else
-		keep(r, &s);
+		keep(r, controller_profile(r->c), s.nodes);
 	controller_free(take(r->c));
+	r->all->sv->changed |= CHANGED_FLEET;
+}
+
+static void end_reading(struct asked *r)
+{
+	r->last = history_json(r->history);
+	if (history_error(r->history))
+		r->ended_ms = time_wall_ns() / NS_PER_MS;
+	else
+		keep(r, history_profile(r->history), NULL);
+	history_free(take(r->history));
 	r->all->sv->changed |= CHANGED_FLEET;
 }
 
 static void asked_free(struct asked *r)
 {
 	controller_free(r->c);
+	history_free(r->history);
 	json_decref(r->last);
 	free(r->who);
 	free(r->note);
@@ -477,6 +496,61 @@ static void drop_oldest(struct fleet_requests *all)
 	all->list.nr = left;
 }
 
+static struct asked *asked_new(struct fleet_requests *all, const struct controller_order *o,
+			       const char *who)
+{
+	struct asked *r = xcalloc(1, sizeof(*r));
+
+	drop_oldest(all);
+	*r = (struct asked){ .all = all,
+			     .begun_ms = time_wall_ns() / NS_PER_MS,
+			     .who = xstrdup(who),
+			     .order = *o,
+			     .host = host_of(all) };
+	return r;
+}
+
+static void list_asked(struct fleet_requests *all, struct asked *r, u64 *id)
+{
+	*id = r->id = ++all->last_id;
+	vec_push(&all->list, r);
+	all->sv->changed |= CHANGED_FLEET;
+}
+
+bool fleet_requests_have_history(const struct fleet_requests *all)
+{
+	return all->history;
+}
+
+int fleet_requests_read(struct fleet_requests *all, const struct history_order *o,
+			const char *reason, const char *who, u64 *id, struct str *why)
+{
+	struct controller_order shown = { .want = WANT_SLICES,
+					  .duration_s = (u32)((o->to_ms - o->from_ms) / 1000) };
+	struct history_order own = *o;
+	u64 now_ms = time_wall_ns() / NS_PER_MS;
+
+	if (nr_running(all) >= FLEET_REQUESTS_RUN)
+		return -EBUSY;
+	if (now_ms > o->to_ms)
+		shown.ago_s = (u32)((now_ms - o->to_ms) / 1000);
+	if (all->census)
+		own.nr_nodes = controller_view(all->census).nr_census;
+	memcpy(shown.selector, o->selector, sizeof(shown.selector));
+	memcpy(shown.events, o->event, sizeof(shown.events));
+	copy_text(shown.reason, sizeof(shown.reason), reason);
+	struct history_reading *history;
+	int err = history_start(all->history, all->o->workers, &own, &history, why);
+	if (err)
+		return err;
+	struct asked *r = asked_new(all, &shown, who);
+	r->history = history;
+	r->is_history = true;
+	memcpy(r->by, o->by, sizeof(r->by));
+	list_asked(all, r, id);
+	return 0;
+}
+
 int fleet_requests_start(struct fleet_requests *all, const struct controller_order *o,
 			 const char *who, u64 *id)
 {
@@ -484,13 +558,7 @@ int fleet_requests_start(struct fleet_requests *all, const struct controller_ord
 		return -ENOTCONN;
 	if (nr_running(all) >= FLEET_REQUESTS_RUN)
 		return -EBUSY;
-	drop_oldest(all);
-	struct asked *r = xcalloc(1, sizeof(*r));
-	*r = (struct asked){ .all = all,
-			     .begun_ms = time_wall_ns() / NS_PER_MS,
-			     .who = xstrdup(who),
-			     .order = *o,
-			     .host = host_of(all) };
+	struct asked *r = asked_new(all, o, who);
 	r->order.answers_ms = ANSWERS_MS;
 	r->host.ctx = r;
 	r->host.publish = request_publish;
@@ -501,18 +569,19 @@ int fleet_requests_start(struct fleet_requests *all, const struct controller_ord
 		return err;
 	}
 	expect_nodes(all, r->c);
-	*id = r->id = ++all->last_id;
-	vec_push(&all->list, r);
-	all->sv->changed |= CHANGED_FLEET;
+	list_asked(all, r, id);
 	return 0;
 }
 
 int fleet_requests_stop(struct fleet_requests *all, u64 id)
 {
 	vec_each(r, &all->list) {
-		if ((*r)->id != id || !(*r)->c)
+		if ((*r)->id != id || (!(*r)->c && !(*r)->history))
 			continue;
-		controller_stop((*r)->c);
+		if ((*r)->c)
+			controller_stop((*r)->c);
+		else
+			history_stop((*r)->history);
 		(*r)->is_stopping = true;
 		all->sv->changed |= CHANGED_FLEET;
 		return 0;
@@ -576,8 +645,11 @@ void fleet_requests_tick(struct fleet_requests *all)
 	take_events(all);
 	step_census(all);
 	step_overview(all);
+	history_tick(all->history);
 	for (size_t i = 0; i < all->list.nr; i++) {
 		struct asked *r = all->list.at[i];
+		if (r->history && history_step(r->history))
+			end_reading(r);
 		if (!r->c)
 			continue;
 		controller_step(r->c);
@@ -633,7 +705,9 @@ int fleet_requests_new(struct service *sv, const struct web_asks *o, struct flee
 	all->host = host_of(all);
 	/* The caller's copy stays, too: web_run's options outlive this. */
 	memcpy(all->private_key, o->private_key, sizeof(all->private_key));
-	int err = key_inbox(all->private_key, all->owner, all->inbox) ?: start_link(all);
+	int err = history_open(o->history, o->history_credentials, &all->history)
+			  ?: key_inbox(all->private_key, all->owner, all->inbox)
+			  ?: start_link(all);
 	if (err) {
 		log_error("fleet: cannot start: %s", strerror(-err));
 		fleet_requests_free(all);
@@ -668,6 +742,7 @@ void fleet_requests_free(struct fleet_requests *all)
 	controller_free(all->next_census);
 	controller_free(all->census);
 	fleet_overview_free(all->overview);
+	history_close(all->history);
 	link_free(all->link);
 	fleet_connection_fini(&all->connection);
 	canary_fini(&all->canary);
@@ -678,12 +753,16 @@ void fleet_requests_free(struct fleet_requests *all)
 static json_t *request_json(const struct asked *r)
 {
 	const struct controller_order *o = &r->order;
-	json_t *state = r->c ? fleet_json_request(r->c) : json_copy(r->last);
-	json_t *more = json_pack("{s:I,s:s,s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:I,s:I,s:I,s:b,s:s}", "id",
-				 (json_int_t)r->id, "select", o->selector, "want",
-				 o->want == WANT_SLICES ? "slices" : "recording", "events",
-				 o->events, "reason", o->reason, "who", r->who, "rate_hz",
-				 (int)o->hz, "duration_s", (int)o->duration_s, "ago_s",
+	json_t *state = r->c         ? fleet_json_request(r->c)
+			: r->history ? history_json(r->history)
+				     : json_copy(r->last);
+	const char *want = r->is_history            ? "history"
+			   : o->want == WANT_SLICES ? "slices"
+						    : "recording";
+	json_t *more = json_pack("{s:I,s:s,s:s,s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:I,s:I,s:I,s:b,s:s}",
+				 "id", (json_int_t)r->id, "select", o->selector, "want", want, "by",
+				 r->by, "events", o->events, "reason", o->reason, "who", r->who,
+				 "rate_hz", (int)o->hz, "duration_s", (int)o->duration_s, "ago_s",
 				 (int)o->ago_s, "begun_ms", (json_int_t)r->begun_ms, "ended_ms",
 				 (json_int_t)r->ended_ms, "profile", (json_int_t)r->profile,
 				 "is_stopping", r->is_stopping, "note", r->note ?: "");
@@ -704,9 +783,10 @@ json_t *fleet_requests_json(const struct fleet_requests *all)
 	auto_free char *url = bus_url_shown(all->o->url);
 	json_t *nats = fleet_connection_json(&all->connection);
 	json_object_set_new(nats, "url", json_string(url));
-	return json_pack("{s:o,s:s,s:I,s:I,s:o}", "nats", nats, "key", all->owner, "census_ms",
-			 (json_int_t)all->census_ms, "services_nr",
-			 (json_int_t)fleet_overview_readings(all->overview), "requests", list);
+	return json_pack("{s:o,s:s,s:s,s:I,s:I,s:o}", "nats", nats, "key", all->owner, "history",
+			 history_url(all->history) ?: "", "census_ms", (json_int_t)all->census_ms,
+			 "services_nr", (json_int_t)fleet_overview_readings(all->overview),
+			 "requests", list);
 }
 
 json_t *fleet_requests_services(const struct fleet_requests *all)

@@ -10,8 +10,12 @@
 
 #include "fleet/controller/controller.h"
 
+struct credentials;
 struct fleet_requests;
+struct history_order;
+struct receiver;
 struct service;
+struct str;
 struct workers;
 
 #define FLEET_REQUESTS_RUN 2 /* at a time: as many as a node serves */
@@ -22,6 +26,9 @@ struct web_asks {
 	const char *kept;        /* a folder that the web process may write: the file `canary` */
 	const u8 *private_key;   /* of the person; FLEET_KEY_LEN bytes */
 	struct workers *workers; /* of merge_start_workers; web_run frees them */
+	/* the store that nodes push to (web/fleet/fleet_history.h); NULL: none */
+	const struct receiver *history;
+	struct credentials *history_credentials; /* wiped once its client has them */
 };
 
 /* *out is NULL if `o` is NULL. `o` must outlive *out. Negative errno. */
@@ -50,6 +57,16 @@ bool fleet_requests_are_broken(const struct fleet_requests *all);
 /* -ENOTCONN: there is no server. -EBUSY: the most requests that may run are running. */
 int fleet_requests_start(struct fleet_requests *all, const struct controller_order *o,
 			 const char *who, u64 *id);
+
+/* Whether there is a store of history. */
+bool fleet_requests_have_history(const struct fleet_requests *all);
+
+/*
+ * Reads the store of history instead of asking nodes. -EINVAL with a sentence; -EBUSY as above.
+ * `reason` is for people.
+ */
+int fleet_requests_read(struct fleet_requests *all, const struct history_order *o,
+			const char *reason, const char *who, u64 *id, struct str *why);
 
 /*
  * Ends the recordings early; what was recorded is merged. -ENOENT: no request of that number runs.
