@@ -24,7 +24,7 @@ SUITES    := $(DEPS_MORE) tmux musl-tools chromium-headless-shell nodejs npm pro
 	     libjemalloc2 libtcmalloc-minimal4|libtcmalloc-minimal4t64 hey slowhttptest \
 	     clojure libcheshire-clojure tomcat10-user qemu-system-x86 cpio \
 	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go linux-perf nats-server debuginfod \
-	     podman runc catatonit
+	     podman runc catatonit libslf4j-java liblogback-java liblog4j2-java
 
 JAVA_HOME ?= $(dir $(patsubst %/,%,$(dir $(realpath $(shell command -v javac)))))
 JVMTI      = -I$(JAVA_HOME)/include -I$(JAVA_HOME)/include/linux
@@ -94,6 +94,7 @@ $(O)/sysflame: $(user_objs)
 
 # The unwinder's BPF sources on the host: stand-ins for kernel types and helpers come first.
 $(O)/user/capture/unwind/walker.o: ALL_CFLAGS := -Ibpf/host $(ALL_CFLAGS)
+$(O)/user/jvm/labels/value_reader.o: ALL_CFLAGS := -Ibpf/host $(ALL_CFLAGS)
 
 $(O)/%.o: %.c | $(generated)
 	$(call say,CC,$@)

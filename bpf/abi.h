@@ -201,55 +201,103 @@ struct context_place {
 #define SAMPLE_VALUES     (JAVA_LABELS * sizeof(struct java_value) / sizeof(__u64)) /* words */
 
 enum java_value_kind {
-	JAVA_NONE,       /* the thread has not set it, or to null */
-	JAVA_LATIN1,     /* a String of bytes .. */
-	JAVA_UTF16,      /* .. and of pairs of bytes */
-	JAVA_NUMBER,     /* an s64 */
-	JAVA_UNREADABLE, /* an object is not of the class that it should be, or was moved */
+	JAVA_NONE,        /* the thread has not set it, or to null */
+	JAVA_LATIN1,      /* a String of bytes .. */
+	JAVA_UTF16,       /* .. and of pairs of bytes */
+	JAVA_NUMBER,      /* an s64 */
+	JAVA_UNREADABLE,  /* memory that cannot be read, or a chain of objects that is too long */
+	JAVA_OTHER_CLASS, /* no shape has this class; `text` begins with it, a u64 */
 };
 
 struct java_value {
 	__u8 kind; /* enum java_value_kind */
-	__u8 pad;
+	__u8 step; /* at which reading ended, as java_shape.step */
 	/* of the whole text, of which `text` has at most JAVA_VALUE_BYTES; of the number */
 	__u16 bytes;
 	__u8 text[JAVA_VALUE_BYTES];
 };
 _Static_assert(sizeof(struct java_value) == 64, "java_value is part of the record ABI");
 
-/* From an object to the one in its field. */
-struct java_step {
-	__u64 class; /* what the object's header has for its class */
-	__u16 field; /* offset */
-	__u16 pad[3];
+enum java_shape_kind {
+	SHAPE_FIELD,   /* goes on at the object in a field */
+	SHAPE_NUMBER,  /* ends at a number */
+	SHAPE_TEXT,    /* ends at a String */
+	SHAPE_MAP,     /* a java.util.HashMap or ConcurrentHashMap: goes on at the key's value */
+	SHAPE_SORTED,  /* two arrays, of sorted keys and of their values */
+	SHAPE_NOTHING, /* the label has no value */
+	SHAPE_PAIRS, /* an array of keys and values in turn, behind one element if its length is odd
+		      */
 };
 
-#define JAVA_STEPS 4
+/* What is done with an object of one class. Offsets in bytes. */
+struct java_shape {
+	__u64 class;  /* what the object's header has for its class */
+	__u8 kind;    /* enum java_shape_kind */
+	__u8 step;    /* the position in the label's path at which this shape counts .. */
+	__u8 next;    /* .. and that of the object that follows; may be the same */
+	__u8 bytes;   /* of the number */
+	__u16 field;  /* of the reference or number; HashMap.table; the array of keys */
+	__u16 other;  /* SHAPE_SORTED: the array of values */
+	__u8 key;     /* index in java_label.keys .. */
+	__u8 nr_keys; /* .. of the first one of so many. The first one that is found counts. */
+	/* in a node of a map */
+	__u8 node_hash, node_key, node_value, node_next;
+	__u8 pad[2];
+};
+_Static_assert(sizeof(struct java_shape) == 24, "java_shape has no holes");
+
+#define JAVA_KEY_BYTES 72
+
+/* A key of a map: a String of Latin-1. */
+struct java_key {
+	__u32 hash;                     /* as HashMap spreads String.hashCode */
+	__u32 bytes;                    /* 1 to JAVA_KEY_BYTES */
+	__u64 text[JAVA_KEY_BYTES / 8]; /* with zeros behind it */
+};
+
+#define JAVA_SHAPES 16
+#define JAVA_KEYS   2
+#define JAVA_STEPS  10 /* objects from the value of a ThreadLocal to the label's */
+
+enum java_source {
+	JAVA_NO_SOURCE, /* the label is not known (yet) */
+	JAVA_THREAD_LOCAL,
+	JAVA_INHERITABLE, /* an InheritableThreadLocal */
+	JAVA_SCOPED,      /* a ScopedValue */
+};
 
 /* From the value of a ThreadLocal to a text or number. */
 struct java_label {
-	__u32 hash; /* ThreadLocal.threadLocalHashCode; 0: the label is not known */
-	__u8 nr_steps;
-	/* bytes of the number in the last step's field, 1 to 8; 0: the last object is a String */
-	__u8 number_bytes;
-	__u16 locals; /* Thread.threadLocals, or .inheritableThreadLocals */
-	struct java_step steps[JAVA_STEPS];
+	__u32 hash;     /* ThreadLocal.threadLocalHashCode, ScopedValue.hash */
+	__u8 source;    /* enum java_source */
+	__u8 nr_shapes; /* used ones */
+	__u8 hint;      /* SHAPE_PAIRS: the pair that fitted last; BPF sets it */
+	__u8 pad;
+	struct java_shape shapes[JAVA_SHAPES];
+	struct java_key keys[JAVA_KEYS];
 };
 
 /* How to read the ThreadLocals of a JVM's threads. Offsets in bytes. Map key: pid. */
 struct java_place {
 	__u64 start_ns; /* as in task_id */
 	__u64 narrow_base;
-	__u64 string_class;           /* as java_step.class */
-	__u16 tls_module, tls_offset; /* as in struct hotspot_layout */
+	__u64 string_class, entry_class; /* as java_shape.class; of ThreadLocalMap.Entry */
+	__u64 snapshot_class;            /* ScopedValue.Snapshot; 0 if not loaded */
+	__u16 tls_module, tls_offset;    /* as in struct hotspot_layout */
 	/* In JavaThread: pointers to references, HOTSPOT_NO_FIELD if missing. */
 	__u16 virtual_thread, thread;
-	__u16 thread_is_reference; /* `thread` is itself a reference (before JDK 16) */
-	__u16 table;               /* ThreadLocalMap.table */
-	__u16 referent, value;     /* Reference.referent, ThreadLocalMap.Entry.value */
-	__u16 hash;                /* ThreadLocal.threadLocalHashCode */
+	__u16 thread_is_reference;              /* `thread` is itself a reference (before JDK 16) */
+	__u16 locals, inheritable;              /* Thread.threadLocals, .inheritableThreadLocals */
+	__u16 bindings;                         /* Thread.scopedValueBindings */
+	__u16 table;                            /* ThreadLocalMap.table */
+	__u16 referent, value;                  /* Reference.referent, ThreadLocalMap.Entry.value */
+	__u16 hash;                             /* ThreadLocal.threadLocalHashCode */
+	__u16 snapshot_bindings, snapshot_prev; /* ScopedValue.Snapshot */
+	__u16 carrier_key, carrier_value, carrier_prev; /* ScopedValue.Carrier */
+	__u16 scoped_hash;                              /* ScopedValue.hash */
 	__u16 array_length, array_references, array_bytes;
 	__u16 text, coder; /* String.value, String.coder; coder 0: always UTF-16 (JDK 8) */
+	__u16 first_field; /* of a class with nothing but one reference */
 	__u16 class_at;
 	__u8 class_bytes, class_shift;
 	__u8 narrow_shift, reference_bytes;

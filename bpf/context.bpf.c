@@ -103,3 +103,25 @@ __noinline int context_add(struct scratch *s)
 	s->sample.nr_context = (bytes + sizeof(u64) - 1) / sizeof(u64);
 	return 0;
 }
+
+__noinline int java_values_add(struct scratch *s)
+{
+	if (!s || s->sample.nr_context & SAMPLE_HAS_VALUES)
+		return 0;
+	u32 pid = s->sample.task.pid;
+	struct java_place *p = bpf_map_lookup_elem(&java_places, &pid);
+	if (!p || p->start_ns / START_TICK_NS != s->sample.task.start_ns / START_TICK_NS)
+		return 0;
+	u64 at = s->sample.nr_kernel + 2 * (u64)s->sample.nr_user + s->sample.nr_context;
+	keep_as_written(at);
+	if (at > ABI_SAMPLE_WORDS - SAMPLE_VALUES)
+		return 0;
+	u64 java_thread = java_thread_find(p, task_tls(bpf_get_current_task_btf()));
+	if (!java_thread || !java_reading_begin(p, &s->java, java_thread))
+		return 0;
+	struct java_value *values = (struct java_value *)&s->words[at];
+	for (u32 i = 0; i < JAVA_LABELS; i++)
+		java_label_read(p, &s->java, i, &values[i]);
+	s->sample.nr_context |= SAMPLE_HAS_VALUES;
+	return 0;
+}

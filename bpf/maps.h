@@ -9,6 +9,7 @@
 
 #include "abi.h"
 #include "filter_abi.h"
+#include "java_value.h"
 #include "knobs.h"
 #include "node/tables.h"
 #include "ring.h"
@@ -25,6 +26,7 @@ struct scratch {
 	struct sample sample;
 	u64 words[ABI_SAMPLE_WORDS];
 	struct walk walk;
+	struct java_reading java;
 	u32 is_taken; /* between stack_begin and stack_end */
 	u32 throttle; /* enum throttle_key: where its time counts; NR_THROTTLES: nowhere */
 };

@@ -61,7 +61,7 @@ static struct sample *sample_of(const struct blocked_thread *p, const struct sou
 	head.unit_ns = wait->unit_ns;
 	if (wait->is_idle)
 		head.state = STATE_IDLE;
-	head.nr_context = of ? (u8)requests_read(of, p->tls, context) : 0;
+	head.nr_context = of ? requests_read(n->requests, of, p->tls, context) : 0;
 	if (!known)
 		walked.reason = STAT_NO_MAPPING;
 	struct sample *s = walked_sample(&walked, &head, p->kernel, context);

@@ -3,6 +3,7 @@
 #include "capture/samples/requests.h"
 
 #include <bpf/bpf.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "export/interchange/tags.h"
 #include "jvm/hotspot/jvm_registry.h"
 #include "jvm/labels/thread_local.h"
+#include "jvm/labels/value_reader.h"
 #include "jvm/memory/java_objects.h"
 #include "jvm/process/process_context.h"
 #include "proc/mem.h"
@@ -58,11 +60,14 @@ struct placed {
 };
 
 #define PLACES_OF_USER (CONTEXT_PLACES / 4)
+#define JVMS_OF_USER   (JAVA_PLACES / 4)
 
 /* A JVM whose ThreadLocals are read. */
 struct of_jvm {
 	struct process_id id;
 	struct thread_locals *locals;
+	uid_t uid;
+	bool is_placed; /* in java_places */
 };
 
 struct requests {
@@ -70,8 +75,9 @@ struct requests {
 	const struct thread_local_spec *specs;
 	u32 nr_specs;
 	struct jvm_registry *jvms;
-	struct dict of_jvms; /* hash of the id -> struct of_jvm * */
-	u64 look_ns;         /* no JVM is looked at before */
+	struct dict of_jvms;       /* hash of the id -> struct of_jvm * */
+	u64 look_ns;               /* no JVM is looked at before */
+	struct dict jvms_of_users; /* the number in java_places */
 	bool was_found[JAVA_LABELS];
 	char why[JAVA_LABELS][300];  /* the last reason why a label was not found */
 	struct dict placed;          /* pid -> struct placed * */
@@ -122,42 +128,67 @@ static void note_locals(struct requests *r, const struct of_jvm *o)
 	}
 }
 
-/* Finds the ThreadLocals of a JVM, and writes to java_places how BPF reads them. */
+static struct of_jvm *jvm_of(const struct requests *r, const struct process *p)
+{
+	const u64 *slot = dict_find(&r->of_jvms, process_id_hash(p->id));
+
+	return slot ? (struct of_jvm *)*slot : NULL;
+}
+
+/* Writes to java_places how BPF reads the ThreadLocals. One user gets a part of the places. */
+static void place_locals(struct requests *r, struct of_jvm *o, struct java_place *place)
+{
+	u64 *nr_of_user = dict_add(&r->jvms_of_users, o->uid);
+	u32 key = (u32)o->id.pid;
+
+	if (!o->is_placed && *nr_of_user >= JVMS_OF_USER) {
+		for (u32 i = 0; i < r->nr_specs; i++)
+			snprintf(r->why[i], sizeof(r->why[i]),
+				 "user %u has more than %d JVMs (process %d)", (unsigned)o->uid,
+				 JVMS_OF_USER, (int)o->id.pid);
+		return;
+	}
+	place->start_ns = o->id.start_ns;
+	if (bpf_map_update_elem(r->java_fd, &key, place, BPF_ANY)) {
+		log_debug("process %d: its ThreadLocals: %s", (int)o->id.pid, strerror(errno));
+		return;
+	}
+	*nr_of_user += !o->is_placed;
+	o->is_placed = true;
+}
+
+/* Finds the ThreadLocals of a JVM. */
 static void follow_locals(struct requests *r, const struct process *p)
 {
 	struct hotspot *h = jvm_registry_find(r->jvms, p->jvm);
-	struct java_place place;
-	u32 key = (u32)p->id.pid;
+	struct of_jvm *o = jvm_of(r, p);
 	u64 begin_ns = time_mono_ns();
 
 	if (!h || r->java_fd < 0 || begin_ns < r->look_ns)
 		return;
-	u64 *slot = dict_add(&r->of_jvms, process_id_hash(p->id));
-	struct of_jvm *o = (struct of_jvm *)*slot;
 	if (!o) {
 		o = xcalloc(1, sizeof(*o));
 		o->id = p->id;
+		o->uid = p->uid;
 		o->locals = thread_locals_new(r->specs, r->nr_specs);
-		*slot = (u64)o;
+		*dict_add(&r->of_jvms, process_id_hash(p->id)) = (u64)o;
 	}
-	bool is_changed = thread_locals_update(o->locals, h, &place);
+	struct java_place *place = thread_locals_update(o->locals, h);
 	u64 end_ns = time_mono_ns();
 	r->look_ns = end_ns + LOOK_PAUSE * (end_ns - begin_ns);
 	note_locals(r, o);
-	if (!is_changed)
-		return;
-	place.start_ns = p->id.start_ns;
-	if (bpf_map_update_elem(r->java_fd, &key, &place, BPF_ANY))
-		log_debug("process %d: its ThreadLocals: %s", (int)p->id.pid, strerror(errno));
+	if (place)
+		place_locals(r, o, place);
 }
 
 static void forget_locals(struct requests *r, const struct process *p)
 {
-	const u64 *slot = dict_find(&r->of_jvms, process_id_hash(p->id));
+	struct of_jvm *o = jvm_of(r, p);
 
-	if (!slot)
+	if (!o)
 		return;
-	of_jvm_free((struct of_jvm *)*slot);
+	*dict_add(&r->jvms_of_users, o->uid) -= o->is_placed;
+	of_jvm_free(o);
 	dict_remove(&r->of_jvms, process_id_hash(p->id));
 }
 
@@ -196,6 +227,7 @@ void requests_free(struct requests *r)
 	dict_each(slot, &r->of_jvms)
 		of_jvm_free((void *)slot->value);
 	dict_fini(&r->of_jvms);
+	dict_fini(&r->jvms_of_users);
 	dict_each(slot, &r->placed)
 		free((void *)slot->value);
 	dict_fini(&r->by_process);
@@ -297,16 +329,30 @@ static size_t read_record(struct mem *m, u64 variable, struct thread_context *ou
 									  : sizeof(*out) + bytes;
 }
 
-size_t requests_read(const struct process *p, u64 tls, u64 words[REQUEST_WORDS])
+static size_t read_context(struct mem *m, const struct process *p, u64 tls, u64 *words)
 {
 	const struct process_context *c = &p->context;
-	struct mem *m;
 
-	if (!c->has_threads || !c->has_variable || mem_open(p->id, &m))
+	if (!c->has_threads || !c->has_variable)
 		return 0;
 	size_t bytes = read_record(m, find_variable(m, &c->variable, tls), (void *)words);
-	mem_free(m);
 	return (bytes + sizeof(u64) - 1) / sizeof(u64);
+}
+
+u8 requests_read(const struct requests *r, const struct process *p, u64 tls,
+		 u64 words[REQUEST_WORDS])
+{
+	const struct of_jvm *o = jvm_of(r, p);
+	struct mem *m;
+
+	if ((!o && !p->context.has_threads) || mem_open(p->id, &m))
+		return 0;
+	size_t nr = read_context(m, p, tls, words);
+	bool has_values = o && o->is_placed &&
+			  values_read(m, thread_locals_place(o->locals), tls,
+				      (struct java_value *)(words + nr));
+	mem_free(m);
+	return (u8)(nr | (has_values ? SAMPLE_HAS_VALUES : 0));
 }
 
 static struct of_process *find(const struct requests *r, const struct process *p)
@@ -441,7 +487,7 @@ static void add_tag(struct tags *to, const char *key, const char *value)
 	tags_add_text(to, key, value);
 }
 
-/* Adds the values of ThreadLocals. */
+/* Adds the values of ThreadLocals. They were asked for by name: the daemon keeps them, too. */
 static void make_values(struct requests *r, struct of_process *o, struct set *s,
 			struct tags tags[REQUEST_ATTRIBUTES + 1])
 {
@@ -458,8 +504,7 @@ static void make_values(struct requests *r, struct of_process *o, struct set *s,
 		bool is_other = !is_kept(r, o, PROCESS_KEYS_MAX + i, a->value, a->len);
 		s->has_other |= is_other;
 		add_tag(&tags[REQUEST_ATTRIBUTES], name, is_other ? REQUEST_OTHER : text);
-		if (is_route(name))
-			add_tag(&tags[REQUEST_ROUTES], name, is_other ? REQUEST_OTHER : text);
+		add_tag(&tags[REQUEST_ROUTES], name, is_other ? REQUEST_OTHER : text);
 	}
 }
 
@@ -624,18 +669,58 @@ static char *value_text(const struct java_value *v)
 			 (long long)(unused < 64 ? (s64)((u64)number << unused) >> unused : 0));
 }
 
+/* Reads the hexadecimal digits of a trace's or a span's id; false if it has others. */
+static bool read_id(const struct java_value *v, u8 *out, u32 nr)
+{
+	u8 all[REQUEST_TRACE_BYTES];
+
+	if (v->kind != JAVA_LATIN1 || v->bytes != 2 * nr)
+		return false;
+	for (u32 i = 0; i < nr; i++) {
+		char digits[3] = { (char)v->text[2 * i], (char)v->text[2 * i + 1], 0 };
+		if (!isxdigit((u8)digits[0]) || !isxdigit((u8)digits[1]))
+			return false;
+		all[i] = (u8)strtoul(digits, NULL, 16);
+	}
+	memcpy(out, all, nr);
+	return true;
+}
+
+/* Takes the value of a label that is the id of a trace or span. A thread's own context counts. */
+static void take_id(const struct java_value *v, enum local_role role, bool has_context,
+		    struct request *out)
+{
+	static const u8 none[REQUEST_TRACE_BYTES];
+
+	if (has_context)
+		return;
+	if (role == VALUE_IS_SPAN)
+		read_id(v, out->span, REQUEST_SPAN_BYTES);
+	else if (read_id(v, out->trace, REQUEST_TRACE_BYTES))
+		out->has_trace = memcmp(out->trace, none, sizeof(none)) != 0;
+}
+
 /* Appends the values of ThreadLocals as attributes whose keys are numbers of labels. */
-static void add_values(const struct requests *r, const struct sample *sample, struct str *out,
-		       struct request *request)
+static void add_values(struct requests *r, const struct process *p, const struct sample *sample,
+		       struct str *out, struct request *request)
 {
 	const struct java_value *values = sample_values(sample);
+	bool has_context = request->has_trace;
 
 	for (u32 i = 0; values && i < r->nr_specs; i++) {
 		const struct java_value *v = &values[i];
-		if (v->kind == JAVA_UNREADABLE)
+		if (v->kind == JAVA_UNREADABLE || v->kind == JAVA_OTHER_CLASS)
 			request->faults |= REQUEST_OTHER_OBJECT;
+		struct of_jvm *o = v->kind == JAVA_OTHER_CLASS ? jvm_of(r, p) : NULL;
+		if (o)
+			thread_locals_learn(o->locals, i, v);
 		if (v->kind == JAVA_NONE || v->kind >= JAVA_UNREADABLE)
 			continue;
+		r->was_found[i] = true;
+		if (r->specs[i].role != VALUE_IS_LABEL) {
+			take_id(v, r->specs[i].role, has_context, request);
+			continue;
+		}
 		auto_free char *text = value_text(v);
 		size_t len = strlen(text);
 		str_add_char(out, (char)i);
@@ -659,7 +744,7 @@ void requests_of(struct requests *r, struct process *p, const struct sample *sam
 	}
 	if (len)
 		str_add_bytes(&bytes, c->attributes, len);
-	add_values(r, sample, &bytes, out);
+	add_values(r, p, sample, &bytes, out);
 	if (bytes.len)
 		take_attributes(r, p, (const u8 *)bytes.at, (u32)bytes.len, len, out);
 }

@@ -84,11 +84,12 @@ void requests_of(struct requests *r, struct process *p, const struct sample *sam
 		 struct request *out);
 
 /*
- * Reads the context of a thread that waits, as BPF does for one that runs, into `words`. `tls` is
- * its thread pointer. Returns the number of words, as sample.nr_context; 0 if it has no context.
+ * Reads the context of a thread that waits, and values of its ThreadLocals, as BPF does for one
+ * that runs, into `words`. `tls` is its thread pointer. Returns what sample.nr_context has.
  */
-#define REQUEST_WORDS (CONTEXT_BYTES / sizeof(u64))
-size_t requests_read(const struct process *p, u64 tls, u64 words[REQUEST_WORDS]);
+#define REQUEST_WORDS (CONTEXT_BYTES / sizeof(u64) + SAMPLE_VALUES)
+u8 requests_read(const struct requests *r, const struct process *p, u64 tls,
+		 u64 words[REQUEST_WORDS]);
 
 /* The process has ended, or executes another program. */
 void requests_forget(struct requests *r, const struct process *p);

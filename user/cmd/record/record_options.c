@@ -145,7 +145,7 @@ static void add_output(opt_table *t, struct record_options *o)
 		{ 0, "traces", OPT_BOOL, &o->traces, NULL,
 		  "keep trace and span of requests that threads publish" },
 		{ 0, "label", OPT_LIST, &o->label_words, "NAME=CLASS.FIELD[.field..]",
-		  "a label with the value of a JVM's ThreadLocal, or of a field of it" },
+		  "a label with the value of a JVM's ThreadLocal or a field of it; mdc:KEY, otel" },
 		OPT_GROUP_OF("Stacks and names"),
 		{ 0, "by", OPT_STRING, &o->by, "LEVEL,..",
 		  "levels under the root: process (default), thread, container, pod, host; none" },
@@ -257,21 +257,36 @@ static const char *format_extension(const char *name)
 	return f && f->extensions[0] ? f->extensions[0] : name;
 }
 
+/* Adds what a --label stands for. */
+static int add_label(struct record_options *o, const char *text)
+{
+	struct thread_local_spec specs[THREAD_LOCAL_SPECS];
+	auto_str struct str why = { 0 };
+	u32 nr;
+
+	if (thread_local_parse(text, specs, &nr, &why))
+		return usage_error("--label %s: %s", text, why.at);
+	for (u32 i = 0; i < nr; i++) {
+		if (specs[i].role != VALUE_IS_LABEL && !o->traces)
+			continue;
+		if (o->nr_labels == JAVA_LABELS)
+			return usage_error("--label: takes at most %d labels", JAVA_LABELS);
+		for (u32 k = 0; k < o->nr_labels; k++)
+			if (!strcmp(o->labels[k].name, specs[i].name))
+				return usage_error("--label %s: is given twice", specs[i].name);
+		o->labels[o->nr_labels++] = specs[i];
+	}
+	return 0;
+}
+
 static int parse_labels(struct record_options *o)
 {
-	for (size_t i = 0; i < o->label_words.nr; i++) {
-		auto_str struct str why = { 0 };
-		if (i == JAVA_LABELS)
-			return usage_error("--label: takes at most %d labels", JAVA_LABELS);
-		if (thread_local_parse(o->label_words.at[i], &o->labels[i], &why))
-			return usage_error("--label %s: %s", o->label_words.at[i], why.at);
-		for (size_t k = 0; k < i; k++)
-			if (!strcmp(o->labels[k].name, o->labels[i].name))
-				return usage_error("--label %s: is given twice", o->labels[i].name);
-		o->nr_labels++;
-	}
+	int err = 0;
+
+	for (size_t i = 0; !err && i < o->label_words.nr; i++)
+		err = add_label(o, o->label_words.at[i]);
 	o->sampling.has_labels = o->nr_labels;
-	return 0;
+	return err;
 }
 
 /* Whether --loop and --keep make sense together with the rest. */

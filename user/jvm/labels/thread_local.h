@@ -11,14 +11,35 @@
 #include "base/str.h"
 #include "jvm/hotspot/hotspot.h"
 
-/* NAME=CLASS.FIELD[.field..]: CLASS.FIELD is a static field with a ThreadLocal. */
-struct thread_local_spec {
-	char name[64];  /* of the label */
-	char path[256]; /* from CLASS on */
+#define THREAD_LOCAL_PATH 512
+
+/* What becomes of a value. */
+enum local_role {
+	VALUE_IS_LABEL, /* a label */
+	VALUE_IS_TRACE, /* hexadecimal digits of a trace's id */
+	VALUE_IS_SPAN,
 };
 
-/* -EINVAL with a sentence in `why`, without the option's name, if `text` is wrong. */
-int thread_local_parse(const char *text, struct thread_local_spec *out, struct str *why);
+/*
+ * NAME=CLASS.FIELD[.field|[KEY]..]: CLASS.FIELD is a static field. It has a ThreadLocal or a
+ * ScopedValue, or an object some field of which leads to one. The rest leads from its value to a
+ * text or number; [KEY] is the value of a key in a map.
+ */
+struct thread_local_spec {
+	char name[64];                /* of the label */
+	char path[THREAD_LOCAL_PATH]; /* from CLASS on */
+	enum local_role role;
+	bool is_preset; /* `path` has several paths (label_path.c) */
+};
+
+#define THREAD_LOCAL_SPECS 3 /* that a preset stands for, at most */
+
+/*
+ * Parses "NAME=..", "mdc:KEY", "NAME=mdc:KEY" or "otel" into the specs that it stands for. -EINVAL
+ * with a sentence in `why`, without the option's name, if `text` is wrong.
+ */
+int thread_local_parse(const char *text, struct thread_local_spec out[THREAD_LOCAL_SPECS], u32 *nr,
+		       struct str *why);
 
 /* What is known of a JVM's ThreadLocals. */
 struct thread_locals;
@@ -28,11 +49,17 @@ struct thread_locals *thread_locals_new(const struct thread_local_spec *specs, u
 void thread_locals_free(struct thread_locals *t);
 
 /*
- * Looks for what is missing, for some ms. Returns 1 if *place has changed and is to be used, 0 if
- * not; place.start_ns is left to the caller. Call it several times a second; it looks once a
- * second.
+ * Looks for what is missing, for some ms. Returns the place if it has changed, NULL if not;
+ * start_ns is left to the caller. Call it several times a second; it looks once a second, and after
+ * each call of thread_locals_learn.
  */
-int thread_locals_update(struct thread_locals *t, struct hotspot *h, struct java_place *place);
+struct java_place *thread_locals_update(struct thread_locals *t, struct hotspot *h);
+
+/* The place that was returned last. */
+struct java_place *thread_locals_place(struct thread_locals *t);
+
+/* BPF has met a class without a shape (JAVA_OTHER_CLASS): the next update looks at it. */
+void thread_locals_learn(struct thread_locals *t, u32 i, const struct java_value *value);
 
 /*
  * Why label `i` has no values: "there is no class com.acme.Request (yet)". NULL if it has been
