@@ -22,7 +22,7 @@ DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev li
 # Tests that need one of these are skipped by name without it. SUITES= installs none: 176 instead of 800 packages.
 SUITES    := $(DEPS_MORE) tmux musl-tools chromium-headless-shell nodejs npm protobuf-compiler \
 	     libjemalloc2 libtcmalloc-minimal4|libtcmalloc-minimal4t64 hey slowhttptest \
-	     clojure libcheshire-clojure tomcat10-user qemu-system-x86 cpio \
+	     clojure libcheshire-clojure tomcat10-user qemu-system-x86 qemu-system-arm cpio \
 	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go linux-perf nats-server debuginfod \
 	     podman runc catatonit libslf4j-java liblogback-java liblog4j2-java
 
@@ -181,7 +181,7 @@ cross      = PKG_CONFIG_SYSROOT_DIR=$$root PKG_CONFIG_LIBDIR=$$root/usr/lib/aarc
 
 cross-arm64:
 	$(Q)command -v aarch64-linux-gnu-gcc >/dev/null || { echo 'cross-arm64 needs gcc-aarch64-linux-gnu: make deps-test installs it' >&2; exit 1; }
-	+$(Q)root=$$(tests/lib/arm64-root ensure $(cross_libs)) && $(cross) all
+	+$(Q)root=$$(tests/lib/arm64-root ensure $(cross_libs)) && $(cross) all $(WITH:%=$(O)/arm64/%)
 
 record:
 	$(Q)tests/lib/as-root "recording"
