@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/time.h"
 #include "export/format/sflm.h"
 #include "export/format/varint.h"
 #include "export/merge.h"
@@ -555,6 +556,53 @@ static void each_node_has_its_services_and_methods(void **state)
 	combine_fini(&c);
 }
 
+static u64 preview_total(const struct combine *c)
+{
+	auto_profile struct profile *p = profile_new();
+	auto_str struct str why = { 0 };
+	auto_fclose FILE *f = fmemopen(c->preview->shown.at, c->preview->shown.len, "r");
+
+	assert_int_equal(profile_read(f, p, &why), 0);
+	return profile_total(p, 0);
+}
+
+/* While the shares are not final, nothing else is merged. */
+static void a_preview_grows_at_most_once_a_second_and_changes_nothing(void **state)
+{
+	static const char *const results[] = { "web;a 5\n", "web;b 7\n", "no profile",
+					       "web;c 11\n" };
+	struct combine c;
+
+	assert_int_equal(combine_init(&c, NULL), 0);
+	assert_int_equal(combine_start_preview(&c), 0);
+	c.holds = true;
+	for (u64 i = 0; i < ARRAY_SIZE(results); i++) {
+		auto_free char *node = xasprintf("n%u", (u32)i);
+		const struct spool_result r = {
+			node, "zone=a", 1000000, FLEET_PPB / 2, results[i], strlen(results[i]), 0
+		};
+		assert_int_equal(combine_add(&c, &r), 0);
+		/* The first step begins a merge, the second one takes its result. */
+		for (int k = 0; k < 3; k++)
+			combine_step_preview(&c, NS_PER_SEC * (i + 2) + (u64)k);
+	}
+	assert_int_equal(c.preview->nr, 4);
+	assert_int_equal(c.preview->nr_nodes, 3);
+	assert_int_equal(preview_total(&c), 23);
+	/* Not within the same second. */
+	const struct spool_result late = { "n9", "", 1000000, FLEET_PPB / 2, "web;d 13\n", 9, 0 };
+	assert_int_equal(combine_add(&c, &late), 0);
+	combine_step_preview(&c, NS_PER_SEC * 5 + 900);
+	combine_step_preview(&c, NS_PER_SEC * 5 + 901);
+	assert_int_equal(preview_total(&c), 23);
+	assert_int_equal(c.totals.nr, 0);
+	c.holds = false;
+	c.order.scales = true;
+	auto_profile struct profile *p = combined(&c);
+	assert_int_equal(profile_total(p, 0), 2 * (23 + 13));
+	combine_fini(&c);
+}
+
 static void a_malformed_table_of_nodes_is_refused(void **state)
 {
 	auto_profile struct profile *p = profile_new();
@@ -702,6 +750,7 @@ int main(void)
 		cmocka_unit_test(a_node_delivers_under_its_own_name_only),
 		cmocka_unit_test(traces_of_nodes_are_dropped),
 		cmocka_unit_test(each_node_has_its_services_and_methods),
+		cmocka_unit_test(a_preview_grows_at_most_once_a_second_and_changes_nothing),
 		cmocka_unit_test(a_malformed_table_of_nodes_is_refused),
 		cmocka_unit_test(nothing_is_lost_or_counted_twice_over_many_merges),
 	};

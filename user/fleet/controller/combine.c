@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/time.h"
 
 static u32 lanes_of_machine(void)
 {
@@ -41,6 +42,10 @@ void combine_fini(struct combine *c)
 	node_table_fini(&c->table);
 	vec_fini(&c->part_of);
 	free(c->error);
+	str_fini(&c->shown);
+	if (c->preview)
+		combine_fini(c->preview);
+	free(c->preview);
 }
 
 static void fail(struct combine *c, const char *why)
@@ -60,6 +65,9 @@ void combine_filter(struct combine *c, const char *selector)
 
 int combine_add(struct combine *c, const struct spool_result *r)
 {
+	/* A preview may lack results. */
+	if (c->preview && c->preview->next.nr_results < MERGE_RESULTS)
+		spool_add(&c->preview->next, r);
 	return c->next.nr_results < MERGE_RESULTS || c->holds ? spool_add(&c->next, r) : -ENOSPC;
 }
 
@@ -213,6 +221,50 @@ void combine_step(struct combine *c, bool all)
 	for (u32 i = 0; i < c->nr_lanes; i++)
 		if (!c->lanes[i].work && may_begin(c, all))
 			begin(c, &c->lanes[i]);
+}
+
+int combine_start_preview(struct combine *c)
+{
+	struct combine *p = xcalloc(1, sizeof(*p));
+	int err = combine_init(p, c->workers);
+
+	p->order.tags_nodes = p->order.lists_nodes = false;
+	p->nr_lanes = 1; /* all results so far are in one profile */
+	c->preview = p;
+	return err;
+}
+
+/* Keeps the profile: the next merge takes it away. */
+static void show(struct combine *p)
+{
+	str_fini(&p->shown);
+	str_add_bytes(&p->shown, p->profile.at, p->profile.len);
+	p->nr++;
+	p->nr_nodes = 0;
+	vec_each(t, &p->totals)
+		p->nr_nodes += !t->err || t->err == ENODATA;
+}
+
+void combine_step_preview(struct combine *c, u64 now_ns)
+{
+	struct combine *p = c->preview;
+	struct combine_lane *lane = p ? &p->lanes[0] : NULL;
+
+	if (!p || p->error)
+		return;
+	if (lane->work) {
+		take_result(p, lane);
+		if (!lane->work && !p->error && p->profile.len)
+			show(p);
+		return;
+	}
+	if (!p->next.nr_results || now_ns - p->begun_ns < NS_PER_SEC)
+		return;
+	p->begun_ns = now_ns;
+	memcpy(p->order.wanted, c->order.wanted, sizeof(p->order.wanted));
+	memcpy(p->order.event, c->order.event, sizeof(p->order.event));
+	memcpy(p->order.unit, c->order.unit, sizeof(p->order.unit));
+	begin(p, lane);
 }
 
 static const char *reason_of(u32 err)

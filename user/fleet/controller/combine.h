@@ -42,7 +42,12 @@ struct combine {
 	struct node_table table; /* sums of the merged nodes, if the order lists nodes */
 	/* for each total, its partial result; totals of one spool have the same */
 	VEC(u32) part_of;
-	char *error; /* owned; NULL */
+	char *error;             /* owned; NULL */
+	struct combine *preview; /* owned; NULL: none */
+	/* of a preview */
+	struct str shown; /* the last merged profile; empty: there is none yet */
+	u32 nr_nodes, nr; /* its nodes; how many there were so far */
+	u64 begun_ns;     /* of the last merge */
 };
 
 /* Negative errno. */
@@ -53,6 +58,14 @@ void combine_fini(struct combine *c);
 void combine_filter(struct combine *c, const char *selector);
 
 int combine_add(struct combine *c, const struct spool_result *r);
+
+/*
+ * From here on results are merged a second time as they come, at most once a second, for people who
+ * look on: values as recorded, also while `holds`. The final result does not depend on it. Negative
+ * errno.
+ */
+int combine_start_preview(struct combine *c);
+void combine_step_preview(struct combine *c, u64 now_ns);
 
 /* Whether so many results wait that no more should be fetched. */
 bool combine_is_full(const struct combine *c);

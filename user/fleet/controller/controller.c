@@ -16,7 +16,6 @@
 #include "base/time.h"
 #include "base/types.h"
 #include "fleet/controller/choice.h"
-#include "fleet/controller/combine.h"
 #include "fleet/controller/coverage.h"
 #include "fleet/controller/gather.h"
 #include "fleet/wire/key.h"
@@ -261,7 +260,8 @@ static int init(struct controller *c, const struct controller_order *o,
 	c->gather_host = (struct gather_host){ c, publish, stop_node, deliver };
 	c->now_ns = c->stepped_ns = host->mono_ns(host->ctx);
 	enter(c, CONTROLLER_CENSUS);
-	return combine_init(&c->combine, host->workers);
+	int err = combine_init(&c->combine, host->workers);
+	return err ?: host->previews ? combine_start_preview(&c->combine) : 0;
 }
 
 int controller_start(const struct controller_order *o, const struct controller_host *host,
@@ -861,6 +861,7 @@ void controller_step(struct controller *c)
 		gather_tick(&c->nodes, c->now_ns);
 	}
 	listen(c);
+	combine_step_preview(&c->combine, c->now_ns);
 	if (c->phase < CONTROLLER_ENDED)
 		combine_step(&c->combine, c->phase == CONTROLLER_MERGES);
 	step_phase(c);
@@ -887,6 +888,7 @@ struct controller_state controller_view(const struct controller *c)
 		.totals = c->combine.totals.at,
 		.nr_totals = c->combine.totals.nr,
 		.table = c->combine.order.lists_nodes ? &c->combine.table : NULL,
+		.preview = c->combine.preview,
 	};
 }
 

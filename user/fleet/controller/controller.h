@@ -8,6 +8,7 @@
 #pragma once
 
 #include "fleet/controller/canary.h"
+#include "fleet/controller/combine.h"
 #include "fleet/controller/gather.h"
 #include "fleet/controller/merge.h"
 
@@ -57,6 +58,7 @@ struct controller_host {
 	const u8 *private_key;   /* of the person; FLEET_KEY_LEN bytes */
 	const char *inbox;       /* "_INBOX.x" */
 	bool filters;            /* nodes may deliver samples of other processes, too */
+	bool previews;           /* results are also merged as they come, for `preview` below */
 };
 
 enum controller_phase {
@@ -86,6 +88,8 @@ struct controller_state {
 	const struct merge_total *totals; /* by delivered node */
 	size_t nr_totals;
 	const struct node_table *table; /* sums of the nodes; NULL: there are too many nodes */
+	/* `shown`, `nr_nodes` and `nr` of the results so far (fleet/controller/combine.h); NULL */
+	const struct combine *preview;
 };
 
 struct controller;
