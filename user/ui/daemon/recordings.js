@@ -1,96 +1,12 @@
 // The recordings that run: a card each.
 import { get, post } from './api.js';
-import { $, announce, ask, duration, el, fail, graphFrame, number, plural, targetText } from './dom.js';
+import { $, announce, ask, duration, el, fail, number, plural, targetText } from './dom.js';
+import { Preview } from './preview.js';
 
 const REFRESH_MS = 2000;
-const FAILED_MS = 5000, FAILED_MOST_MS = 60000;
+
 const cards = new Map(); // by id
 let isOperator = false;
-
-// The zoom is kept as a path of names, because numbers of nodes change.
-function withoutZoom(hash) {
-	const parts = new URLSearchParams(String(hash).slice(1, 8000));
-	parts.delete('z');
-	return `#${parts}`;
-}
-
-// A preview is loaded behind the one that is shown, so that nothing flickers, and gets its view.
-class Preview {
-	constructor(id) {
-		this.id = id;
-		this.hash = '';
-		this.path = null;
-		this.seen = 0;
-		this.patience = FAILED_MS;
-		this.isLive = true;
-		const live = el('label', { className: 'check' }, el('input', { type: 'checkbox', checked: true, on_change: (e) => {
-			this.isLive = e.target.checked;
-		} }), 'refresh every 2 s');
-		this.box = el('div', { className: 'preview' }, el('div', { className: 'bar' }, this.state = el('p', { className: 'quiet' }, 'The first part arrives within seconds.'), live));
-		this.onMessage = (e) => {
-			if (e.data?.sysflame !== 'view' || !e.source)
-				return;
-			if (e.source === this.next?.contentWindow)
-				return this.show();
-			if (e.source !== this.frame?.contentWindow)
-				return;
-			this.hash = withoutZoom(e.data.hash);
-			this.path = e.data.path;
-		};
-		addEventListener('message', this.onMessage);
-		this.timer = setInterval(() => this.isLive && !document.hidden && this.refresh(), REFRESH_MS);
-	}
-
-	// Only if a part arrived since the last time.
-	setParts(nr, isOver) {
-		this.parts = nr;
-		this.isOver = isOver;
-		if (!this.seen)
-			this.refresh();
-	}
-
-	refresh() {
-		if (this.next || this.isOver || !this.parts || this.parts === this.seen)
-			return;
-		const nr = this.parts;
-		const next = graphFrame('Flame graph of the recording so far', 'frame next');
-		next.src = `api/v1/sessions/${this.id}/preview?parts=${nr}${this.hash}`;
-		this.next = next;
-		this.nr = nr;
-		this.box.append(next);
-		// A page that fails says nothing.
-		next.addEventListener('load', () => setTimeout(() => this.next === next && this.giveUp(), this.patience), { once: true });
-	}
-
-	// Keeps the page that is shown. The next turn loads another one, with more time: a large page is slow.
-	giveUp() {
-		this.next.remove();
-		this.next = null;
-		this.patience = Math.min(2 * this.patience, FAILED_MOST_MS);
-		this.state.textContent = this.frame ? `The profile after ${plural(this.seen, 'part')}. A fresher one could not be shown.` : 'The profile so far could not be shown.';
-	}
-
-	// The new page is ready: it gets the zoom of the old one and takes its place.
-	show() {
-		const { next, nr } = this, hadFocus = this.frame && document.activeElement === this.frame;
-		if (this.path?.length)
-			next.contentWindow?.postMessage({ sysflame: 'zoom', path: this.path }, '*');
-		this.frame?.remove();
-		next.classList.remove('next');
-		this.frame = next;
-		this.next = null;
-		this.seen = nr;
-		this.state.textContent = `The profile after ${plural(nr, 'part')}`;
-		if (hadFocus)
-			next.focus();
-	}
-
-	close() {
-		clearInterval(this.timer);
-		removeEventListener('message', this.onMessage);
-		this.box.remove();
-	}
-}
 
 const jvmsText = (s) => (s.jvms ? [plural(s.jvms, 'JVM')] : []);
 
@@ -149,7 +65,13 @@ class Card {
 			this.preview.close();
 			this.preview = null;
 		} else {
-			this.preview = new Preview(this.id);
+			this.preview = new Preview({
+				title: 'Flame graph of the recording so far',
+				waiting: 'The first part arrives within seconds.',
+				refreshMs: REFRESH_MS,
+				address: (nr) => `api/v1/sessions/${this.id}/preview?parts=${nr}`,
+				caption: (nr) => `The profile after ${plural(nr, 'part')}`,
+			});
 			this.box.append(this.preview.box);
 			this.preview.setParts(this.session.parts, this.isStopping);
 		}

@@ -1,6 +1,9 @@
 // The requests to the fleet: a card each, with its coverage while it fills.
 import { post, serverTime } from './api.js';
 import { $, announce, duration, el, fail, number, percent, plural } from './dom.js';
+import { Preview } from './preview.js';
+
+const REFRESH_MS = 1000;
 
 const STEPS = [['answered', 'answered'], ['matched', 'match'], ['chosen', 'asked'], ['accepted', 'accepted'], ['delivered', 'delivered']];
 const HISTORY_STEPS = [['answered', 'have profiles'], ['chosen', 'queries'], ['delivered', 'answers']];
@@ -121,6 +124,31 @@ class Card {
 			el('div', { className: 'buttons' }, isOperator ? this.stop : '', this.graph)), this.state, this.steps, this.why, this.nodes);
 	}
 
+	// What has come so far, until the profile of all replaces it.
+	showPreview(r, isOver) {
+		if (r.previews && !this.preview) {
+			const of = this.isHistory ? 'queries' : 'nodes';
+			this.preview = new Preview({
+				title: 'Flame graph of the results so far',
+				waiting: '',
+				refreshMs: REFRESH_MS,
+				address: (nr) => `api/v1/fleet/requests/${this.id}/preview?nr=${nr}`,
+				caption: () => `${number(this.previewed)} of ${number(this.chosen)} ${of}, values as recorded`,
+			});
+			this.box.insertBefore(this.preview.box, this.nodes);
+		}
+		this.previewed = r.preview_nodes;
+		this.chosen = r.counts.chosen;
+		if (!this.preview)
+			return;
+		if (isOver && r.profile && !this.wasOver)
+			this.preview.finish(`p/${r.profile}/page`, 'The graph of all results');
+		else if (isOver && !r.profile)
+			this.preview.close();
+		else if (!isOver)
+			this.preview.setParts(r.previews, r.previews === 0);
+	}
+
 	async end() {
 		this.stop.disabled = true;
 		await post(`fleet/requests/${this.id}/stop`).then(() => announce(this.isHistory ? 'Reading ends.' : 'The nodes are asked to stop.'), fail);
@@ -143,6 +171,7 @@ class Card {
 		this.steps.replaceChildren(...coverage(r));
 		this.why.replaceChildren(...reasons(r).filter(Boolean));
 		this.why.hidden = !this.why.children.length;
+		this.showPreview(r, isOver);
 		this.nodes.hidden = !r.nodes.length;
 		this.nodesTitle.textContent = `${r.want === 'history' ? 'Parts' : 'Nodes'} (${number(r.nr_nodes)})`;
 		// Links keep the focus: rows change only when their texts do.
@@ -164,6 +193,7 @@ export function setUp(mayChange) {
 export function set(list) {
 	for (const [id, card] of cards)
 		if (!list.some((r) => r.id === id)) {
+			card.preview?.close();
 			card.box.remove();
 			cards.delete(id);
 		}

@@ -72,6 +72,7 @@ void api_fleet_nodes(struct request *q);
 void api_fleet_services(struct request *q);
 void api_fleet_start(struct request *q);
 void api_fleet_stop(struct request *q);
+void api_fleet_preview(struct request *q);
 json_t *fleet_json(const struct service *sv); /* NULL: it asks none */
 
 /* api_triggers.c */

@@ -248,3 +248,43 @@ void api_fleet_stop(struct request *q)
 	store_audit(q->service->store, request_who(q), what);
 	reply_json(q, 200, json_object());
 }
+
+static void previewed(void *ctx, int err, struct payload *result)
+{
+	static const struct reply_form form = { .type = "text/html; charset=utf-8",
+						.policy = POLICY_PAGE };
+
+	if (err)
+		reply_job_error(ctx, err, result, "show the results so far");
+	else
+		reply_payload(ctx, result, &form);
+}
+
+void api_fleet_preview(struct request *q)
+{
+	struct payload *bytes = NULL;
+	u32 nr = 0;
+
+	if (!has_fleet(q))
+		return;
+	if (fleet_requests_preview(q->service->requests, q->id, &bytes, &nr)) {
+		reply_error(q, ERROR_UNKNOWN_ID, NULL, "No result has been merged yet.");
+		return;
+	}
+	auto_free char *key = xasprintf("fleet %llu %u", (unsigned long long)q->id, nr);
+	struct job_order order = {
+		.task = WEB_CONVERT,
+		.params = { .nr_inputs = 1, .format = "html" },
+		.fds = { payload_file(bytes), -1 },
+		.key = key,
+		.done = previewed,
+		.ctx = q,
+	};
+	payload_put(bytes);
+	copy_text(order.params.title, sizeof(order.params.title), "Results so far");
+	int err = order.fds[0] < 0 ? order.fds[0] : queue_add(q->service->queue, &order);
+	if (err)
+		reply_errno(q, err, "show the results so far");
+	else
+		request_await(q);
+}

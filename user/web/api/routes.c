@@ -54,6 +54,7 @@ const struct route routes[] = {
 	GET("api/v1/fleet/services", ROLE_VIEWER, api_fleet_services),
 	POST("api/v1/fleet/requests", BODY_JSON, api_fleet_start),
 	POST("api/v1/fleet/requests/ID/stop", BODY_NONE, api_fleet_stop),
+	GET("api/v1/fleet/requests/ID/preview", ROLE_VIEWER, api_fleet_preview),
 	GET("api/v1/settings/KEY", ROLE_VIEWER, api_setting),
 	POST("api/v1/settings/KEY", BODY_JSON, api_set_setting),
 	GET("api/v1/audit", ROLE_OPERATOR, api_audit),

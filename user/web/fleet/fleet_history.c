@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/time.h"
 #include "base/vec.h"
 #include "fleet/controller/combine.h"
 #include "fleet/wire/selector.h"
@@ -347,7 +348,7 @@ int history_start(struct history *h, struct workers *w, const struct history_ord
 	*r = (struct history_reading){
 		.h = h, .order = *o, .event = query_event_find(o->event), .selector = s
 	};
-	int err = combine_init(&r->combine, w);
+	int err = combine_init(&r->combine, w) ?: combine_start_preview(&r->combine);
 	if (err) {
 		history_free(r);
 		return err;
@@ -526,6 +527,7 @@ bool history_step(struct history_reading *r)
 		r->phase = PHASE_MERGES;
 	else if (r->phase < PHASE_MERGES && !r->is_asking)
 		ask_next(r);
+	combine_step_preview(&r->combine, time_mono_ns());
 	if (r->phase < PHASE_ENDED)
 		combine_step(&r->combine, r->phase == PHASE_MERGES);
 	if (r->phase == PHASE_MERGES)
@@ -541,6 +543,11 @@ const char *history_error(const struct history_reading *r)
 const struct str *history_profile(const struct history_reading *r)
 {
 	return &r->combine.profile;
+}
+
+const struct combine *history_preview(const struct history_reading *r)
+{
+	return r->combine.preview;
 }
 
 static json_t *part_json(const struct history_reading *r, const struct part *p)

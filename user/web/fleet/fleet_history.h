@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "base/types.h"
 
+struct combine;
 struct credentials;
 struct receiver;
 struct workers;
@@ -55,6 +56,9 @@ void history_stop(struct history_reading *r);
 bool history_step(struct history_reading *r);
 const char *history_error(const struct history_reading *r);
 const struct str *history_profile(const struct history_reading *r);
+
+/* The parts read so far; as controller_state.preview. */
+const struct combine *history_preview(const struct history_reading *r);
 
 /* The fields of a request to the fleet (web/fleet/fleet_requests.h); its nodes are the parts. */
 json_t *history_json(const struct history_reading *r);

@@ -561,6 +561,7 @@ int fleet_requests_start(struct fleet_requests *all, const struct controller_ord
 	struct asked *r = asked_new(all, o, who);
 	r->order.answers_ms = ANSWERS_MS;
 	r->host.ctx = r;
+	r->host.previews = true;
 	r->host.publish = request_publish;
 	r->host.report = request_report;
 	int err = controller_start(&r->order, &r->host, &r->c);
@@ -750,6 +751,29 @@ void fleet_requests_free(struct fleet_requests *all)
 	free(all);
 }
 
+/* NULL: there is nothing to show yet. */
+static const struct combine *preview_of(const struct asked *r)
+{
+	const struct combine *p = r->c         ? controller_view(r->c).preview
+				  : r->history ? history_preview(r->history)
+					       : NULL;
+
+	return p && p->nr ? p : NULL;
+}
+
+int fleet_requests_preview(const struct fleet_requests *all, u64 id, struct payload **out, u32 *nr)
+{
+	vec_each(r, &all->list) {
+		const struct combine *p = (*r)->id == id ? preview_of(*r) : NULL;
+		if (!p)
+			continue;
+		*out = payload_new(xmemdup(p->shown.at, p->shown.len + 1), p->shown.len);
+		*nr = p->nr;
+		return 0;
+	}
+	return -ENOENT;
+}
+
 static json_t *request_json(const struct asked *r)
 {
 	const struct controller_order *o = &r->order;
@@ -768,6 +792,9 @@ static json_t *request_json(const struct asked *r)
 				 "is_stopping", r->is_stopping, "note", r->note ?: "");
 
 	json_object_update(state, more);
+	const struct combine *p = preview_of(r);
+	json_object_set_new(state, "previews", json_integer(p ? p->nr : 0));
+	json_object_set_new(state, "preview_nodes", json_integer(p ? p->nr_nodes : 0));
 	if (r->error)
 		json_object_set_new(state, "error", json_string(r->error));
 	json_decref(more);

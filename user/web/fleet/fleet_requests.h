@@ -13,6 +13,7 @@
 struct credentials;
 struct fleet_requests;
 struct history_order;
+struct payload;
 struct receiver;
 struct service;
 struct str;
@@ -72,6 +73,12 @@ int fleet_requests_read(struct fleet_requests *all, const struct history_order *
  * Ends the recordings early; what was recorded is merged. -ENOENT: no request of that number runs.
  */
 int fleet_requests_stop(struct fleet_requests *all, u64 id);
+
+/*
+ * A reference to the profile of what has come so far for a request that runs, and the number of
+ * such profiles until then. -ENOENT: there is none.
+ */
+int fleet_requests_preview(const struct fleet_requests *all, u64 id, struct payload **out, u32 *nr);
 
 /* The connection and the requests, the newest first. */
 json_t *fleet_requests_json(const struct fleet_requests *all);
