@@ -6,10 +6,11 @@ take() {
 	"$SYSFLAME" record --force -o recorded.pb.gz -p "$PID" "$@" 2>err || fail "$(cat err)"
 }
 
-# by LABEL: counts the samples of the methods ThreadLocals.routeN: those with the label that fits, another, none.
+# by LABEL: counts the samples below the methods ThreadLocals.routeN: those with the label that fits, another, none.
+# Samples in these methods themselves do not count: that frame may be the one of the next safepoint.
 by() {
 	"$SYSFLAME" report -q recorded.pb.gz --by "label:$1" --format collapsed -o by.txt
-	awk -v label="$1" 'match($0, /ThreadLocals\.route[0-7]/) {
+	awk -v label="$1" 'match($0, /ThreadLocals\.route[0-7];ThreadLocals\.work/) {
 			mine = substr($0, RSTART + 18, 1)
 			split($0, level, ";")
 			wanted = label == "kind" ? (mine % 2 ? "WRITE" : "READ") : label == "number" ? mine : "/routes/" mine

@@ -61,6 +61,7 @@ struct recording *recording_new(struct node *n, const struct recording_options *
 	if (n->options.within)
 		targets_bound(options->targets, n->options.within);
 	r->options.sampling.workers = n->workers;
+	r->options.sampling.has_labels = n->options.nr_labels != 0;
 	r->options.sampling.without_agent = options->agent == AGENT_NEVER;
 	r->options.sampling.only_targets = targets_select(options->targets);
 	r->began_ns = r->started_ns = time_mono_ns();

@@ -33,6 +33,7 @@
 #include "daemon/supervisor/tls.h"
 #include "fleet/wire/message.h"
 #include "fleet/wire/selector.h"
+#include "jvm/labels/thread_local.h"
 #include "proc/cgroup.h"
 #include "push/bodies.h"
 #include "web/fleet/fleet.h"
@@ -155,7 +156,9 @@ struct serve {
 	struct opt_list redact;
 	struct push_options push_options;
 	struct web_push push; /* nr 0: to nowhere */
-	struct opt_list label_words;
+	struct opt_list label_words, thread_label_words;
+	struct thread_local_spec thread_labels[JAVA_LABELS];
+	u32 nr_thread_labels;
 	/* The labels and " node=HOST" have at most 255 bytes together. */
 	char labels[184], fleet_node[64];
 	struct excluded_list excluded;
@@ -197,6 +200,8 @@ static int run_recorder(int control_fd, u64 nr_before, void *ctx)
 		.within = s->within,
 		.agent_path = s->agent_path,
 		.has_agents = strcmp(s->agent, "never") != 0,
+		.labels = s->thread_labels,
+		.nr_labels = s->nr_thread_labels,
 		.redact = s->redact.at,
 		.nr_redact = s->redact.nr,
 	};
@@ -433,6 +438,19 @@ static int add_labels(struct serve *s)
 	return 0;
 }
 
+static int add_thread_labels(struct serve *s)
+{
+	for (size_t i = 0; i < s->thread_label_words.nr; i++) {
+		auto_str struct str why = { 0 };
+		const char *text = s->thread_label_words.at[i];
+		if (!thread_locals_add(text, false, s->thread_labels, &s->nr_thread_labels, &why))
+			continue;
+		log_error("serve: --thread-label %s: %s", text, why.at);
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
 /*
  * The name of a node of Kubernetes may have dots, which part the subjects of NATS: there they are
  * underscores, which no such name has.
@@ -538,7 +556,7 @@ static int check(struct serve *s)
 		return usage_error(
 			"--tls-key: this static binary has no TLS; put a proxy in front, or "
 			"install sysflame with its libraries");
-	return check_listen(s) ?: check_node(s) ?: parse_disk(s) ?: check_role(s) ?: check_bound(s) ?: check_fleet(s) ?: push_options_check(&s->push_options, &s->push) ?: check_redact(s) ?: find_user(s);
+	return check_listen(s) ?: check_node(s) ?: parse_disk(s) ?: check_role(s) ?: check_bound(s) ?: add_thread_labels(s) ?: check_fleet(s) ?: push_options_check(&s->push_options, &s->push) ?: check_redact(s) ?: find_user(s);
 }
 
 static int open_rendezvous(struct serve *s)
@@ -688,10 +706,11 @@ static int parse(struct serve *s, int argc, char **argv)
 		{ 0, "redact", OPT_LIST, &s->redact, "PATTERN",
 		  "keep out names with this text or /expression/; may be repeated" },
 		{ 0, "node", OPT_STRING, &s->node, "NAME",
-		  "the name of this node in the fleet, on the page and for receivers (its host "
-		  "name)" },
+		  "the node's name in the fleet, on the page and for receivers (its host's)" },
 		{ 0, "label", OPT_LIST, &s->label_words, "KEY=VALUE",
 		  "a label of this node, for selectors and pushed profiles; may be repeated" },
+		{ 0, "thread-label", OPT_LIST, &s->thread_label_words, "NAME=CLASS.FIELD[.field..]",
+		  "a label of samples: the value of a JVM's ThreadLocal, as record --label" },
 		OPT_GROUP_OF("Store"),
 		{ 0, "dir", OPT_STRING, &s->dir, "DIR", "keep profiles here (" SERVE_DIR ")" },
 		{ 0, "max-disk", OPT_STRING, &s->max_disk, "BYTES",
@@ -737,6 +756,7 @@ int serve_main(int argc, char **argv)
 		log_set_level(LOG_DEBUG);
 	status = check(&s) ?: serve(&s);
 	vec_fini(&s.label_words);
+	vec_fini(&s.thread_label_words);
 	vec_fini(&s.push_options.receivers);
 	vec_fini(&s.redact);
 	return status;

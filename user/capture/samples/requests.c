@@ -25,7 +25,8 @@
 #include "profile/labels.h"
 
 #define KEYS_AGAIN_NS (100 * NS_PER_MS) /* between looks for the names of unknown keys */
-#define LOOK_PAUSE    10                /* times the duration of a look for ThreadLocals */
+#define LOOK_PAUSE    10                /* times the duration of a look for ThreadLocals .. */
+#define LOOK_PAUSE_NS (250 * NS_PER_MS) /* .. but not longer, as a busy machine delays looks */
 #define TOO_MANY_SETS "context=" REQUEST_OTHER
 
 /* The attributes of one or more samples, as bytes and as tags. Samples with equal bytes share it.
@@ -175,7 +176,8 @@ static void follow_locals(struct requests *r, const struct process *p)
 	}
 	struct java_place *place = thread_locals_update(o->locals, h);
 	u64 end_ns = time_mono_ns();
-	r->look_ns = end_ns + LOOK_PAUSE * (end_ns - begin_ns);
+	u64 pause_ns = LOOK_PAUSE * (end_ns - begin_ns);
+	r->look_ns = end_ns + (pause_ns < LOOK_PAUSE_NS ? pause_ns : LOOK_PAUSE_NS);
 	note_locals(r, o);
 	if (place)
 		place_locals(r, o, place);

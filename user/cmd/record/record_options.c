@@ -257,36 +257,15 @@ static const char *format_extension(const char *name)
 	return f && f->extensions[0] ? f->extensions[0] : name;
 }
 
-/* Adds what a --label stands for. */
-static int add_label(struct record_options *o, const char *text)
-{
-	struct thread_local_spec specs[THREAD_LOCAL_SPECS];
-	auto_str struct str why = { 0 };
-	u32 nr;
-
-	if (thread_local_parse(text, specs, &nr, &why))
-		return usage_error("--label %s: %s", text, why.at);
-	for (u32 i = 0; i < nr; i++) {
-		if (specs[i].role != VALUE_IS_LABEL && !o->traces)
-			continue;
-		if (o->nr_labels == JAVA_LABELS)
-			return usage_error("--label: takes at most %d labels", JAVA_LABELS);
-		for (u32 k = 0; k < o->nr_labels; k++)
-			if (!strcmp(o->labels[k].name, specs[i].name))
-				return usage_error("--label %s: is given twice", specs[i].name);
-		o->labels[o->nr_labels++] = specs[i];
-	}
-	return 0;
-}
-
 static int parse_labels(struct record_options *o)
 {
-	int err = 0;
-
-	for (size_t i = 0; !err && i < o->label_words.nr; i++)
-		err = add_label(o, o->label_words.at[i]);
-	o->sampling.has_labels = o->nr_labels;
-	return err;
+	for (size_t i = 0; i < o->label_words.nr; i++) {
+		auto_str struct str why = { 0 };
+		const char *text = o->label_words.at[i];
+		if (thread_locals_add(text, o->traces, o->labels, &o->nr_labels, &why))
+			return usage_error("--label %s: %s", text, why.at);
+	}
+	return 0;
 }
 
 /* Whether --loop and --keep make sense together with the rest. */

@@ -603,6 +603,8 @@ static int start(struct recorder *r)
 		.agent = r->o.has_agents ? AGENT_AUTO : AGENT_NEVER,
 		.agent_path = r->o.agent_path,
 		.within = r->o.within,
+		.labels = r->o.labels,
+		.nr_labels = r->o.nr_labels,
 		.times_programs = true,
 		.ends_without_helpers = true,
 		.jvm_killed = report_crash,

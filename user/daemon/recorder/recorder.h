@@ -21,6 +21,8 @@ struct recorder_options {
 	const char *within;            /* the control group that bounds it; NULL: the whole node */
 	const char *agent_path;        /* the agent's library; NULL: the installed one */
 	bool has_agents;               /* agents may be attached */
+	const struct thread_local_spec *labels; /* ThreadLocals of JVMs that are labels */
+	u32 nr_labels;
 	const char *const
 		*redact; /* patterns (daemon/recorder/redaction.h), besides recorder.conf's */
 	size_t nr_redact;

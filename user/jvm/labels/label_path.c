@@ -172,3 +172,25 @@ int thread_local_parse(const char *text, struct thread_local_spec out[THREAD_LOC
 	*nr = 1;
 	return 0;
 }
+
+int thread_locals_add(const char *text, bool with_traces, struct thread_local_spec *list, u32 *nr,
+		      struct str *why)
+{
+	struct thread_local_spec specs[THREAD_LOCAL_SPECS];
+	u32 nr_specs;
+	int err = thread_local_parse(text, specs, &nr_specs, why);
+
+	for (u32 i = 0; !err && i < nr_specs; i++) {
+		if (specs[i].role != VALUE_IS_LABEL && !with_traces)
+			continue;
+		for (u32 k = 0; k < *nr; k++)
+			if (!strcmp(list[k].name, specs[i].name))
+				str_addf(why, "there is a label %s already", specs[i].name);
+		if (!why->len && *nr == JAVA_LABELS)
+			str_addf(why, "takes at most %d labels", JAVA_LABELS);
+		if (why->len)
+			return -EINVAL;
+		list[(*nr)++] = specs[i];
+	}
+	return err;
+}

@@ -14,7 +14,8 @@
 #include "jvm/labels/shapes.h"
 #include "jvm/labels/value_reader.h"
 
-#define LOOK_NS                 NS_PER_SEC       /* between looks while something is missing */
+#define LOOK_NS                 NS_PER_SEC /* between looks while something is missing, at first */
+#define LOOK_MAX_NS             (8 * NS_PER_SEC) /* after many of them */
 #define CHECK_NS                (5 * NS_PER_SEC) /* and once everything is found */
 #define LIMIT_NS                (20 * NS_PER_MS) /* of work in one look */
 #define WHY_BYTES               300
@@ -77,7 +78,7 @@ struct wanted_label {
 struct thread_locals {
 	const struct thread_local_spec *specs;
 	u32 nr;
-	u64 next_ns;
+	u64 next_ns, pause_ns; /* of looks */
 	struct label_jvm jvm;
 	struct boot_search jdk, loaded;
 	bool has_place;
@@ -118,6 +119,7 @@ struct thread_locals *thread_locals_new(const struct thread_local_spec *specs, u
 	struct thread_locals *t = xcalloc(1, sizeof(*t));
 
 	t->specs = specs;
+	t->pause_ns = LOOK_NS;
 	t->nr = nr < JAVA_LABELS ? nr : JAVA_LABELS;
 	for (size_t i = 0; i < NR_JDK_CLASSES; i++)
 		t->jvm.classes[i].name = class_names[i];
@@ -578,7 +580,7 @@ static bool look(struct thread_locals *t, struct hotspot *h, u64 now)
 	const struct vm_memory *j = &h->jvm;
 	bool is_changed = false, has_all = true;
 
-	t->next_ns = now + LOOK_NS;
+	t->next_ns = now + t->pause_ns;
 	int err = t->has_place ? find_jdk_classes(t, j) : find_place(t, h);
 	if (err == -ENOENT)
 		explain_all(t, "this JVM does not export what is needed");
@@ -588,14 +590,19 @@ static bool look(struct thread_locals *t, struct hotspot *h, u64 now)
 			is_changed = true;
 		}
 	err = err ?: find_classes(t, j);
-	if (t->jdk.next || t->loaded.pages)
-		t->next_ns = now; /* a walk goes on */
+	bool goes_on = t->jdk.next || t->loaded.pages;
+	if (goes_on)
+		t->next_ns = now;
 	for (u32 i = 0; !err && i < t->nr; i++) {
 		is_changed |= update(t, j, i);
 		has_all &= t->labels[i].is_found;
 	}
 	if (!err && has_all)
 		t->next_ns = now + CHECK_NS;
+	else if (!goes_on)
+		t->pause_ns = t->pause_ns < LOOK_MAX_NS ? t->pause_ns * 3 / 2 : t->pause_ns;
+	if (is_changed)
+		t->pause_ns = LOOK_NS;
 	return is_changed;
 }
 

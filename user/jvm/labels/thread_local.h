@@ -41,6 +41,13 @@ struct thread_local_spec {
 int thread_local_parse(const char *text, struct thread_local_spec out[THREAD_LOCAL_SPECS], u32 *nr,
 		       struct str *why);
 
+/*
+ * Parses one more option into a list of JAVA_LABELS specs, of which there are *nr; those of traces
+ * and spans only `with_traces`. -EINVAL with a sentence in `why`, also if there is no room.
+ */
+int thread_locals_add(const char *text, bool with_traces, struct thread_local_spec *list, u32 *nr,
+		      struct str *why);
+
 /* What is known of a JVM's ThreadLocals. */
 struct thread_locals;
 
@@ -50,8 +57,8 @@ void thread_locals_free(struct thread_locals *t);
 
 /*
  * Looks for what is missing, for some ms. Returns the place if it has changed, NULL if not;
- * start_ns is left to the caller. Call it several times a second; it looks once a second, and after
- * each call of thread_locals_learn.
+ * start_ns is left to the caller. Call it several times a second; it looks after one second, later
+ * after longer pauses, and after each call of thread_locals_learn.
  */
 struct java_place *thread_locals_update(struct thread_locals *t, struct hotspot *h);
 
