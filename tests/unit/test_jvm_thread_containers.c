@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "jvm/memory/vthread_layout.h"
+#include "jvm/virtual/vthread_layout.h"
 #include "proc/mem.h"
 
 #define BASE  0x100000u

@@ -11,7 +11,7 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "jvm/hotspot/hotspot_private.h"
-#include "jvm/memory/vthread_layout.h"
+#include "jvm/virtual/vthread_layout.h"
 
 #define AT_ONCE      64 /* threads: the shorter the reads take, the fewer have changed */
 #define THREAD_BYTES 512

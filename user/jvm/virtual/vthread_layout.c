@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The JDK's classes of virtual threads in one JVM. */
-#include "jvm/memory/vthread_layout.h"
+#include "jvm/virtual/vthread_layout.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sets in which a JVM keeps its virtual threads. Part of jvm/memory/vthread_layout.h. */
-#include "jvm/memory/vthread_layout.h"
+/* The sets in which a JVM keeps its virtual threads. Part of jvm/virtual/vthread_layout.h. */
+#include "jvm/virtual/vthread_layout.h"
 
 #include "base/alloc.h"
 #include "base/auto.h"
