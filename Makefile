@@ -53,7 +53,7 @@ AGENT_LINK = -shared -Wl,-z,now,-z,$(if $(for_arm64),norelro,relro),-z,noexecsta
 
 # libbpf's linker must see a map's definition before any extern use of it.
 bpf_first  := bpf/ring.bpf.c bpf/node/tables.bpf.c
-bpf_other  := bpf/events/skipped.bpf.c bpf/remote.bpf.c
+bpf_other  := bpf/events/skipped.bpf.c bpf/remote.bpf.c bpf/virtual.bpf.c
 bpf_srcs   := $(bpf_first) bpf/maps.bpf.c $(filter-out $(bpf_first) bpf/maps.bpf.c $(bpf_other),$(wildcard bpf/*.bpf.c bpf/events/*.bpf.c bpf/unwind/*.bpf.c bpf/arch/$(ARCH)/*.bpf.c))
 node_srcs  := $(bpf_first) $(filter-out $(bpf_first),$(wildcard bpf/node/*.bpf.c))
 user_srcs  := $(wildcard user/*/*.c user/*/*/*.c)
@@ -64,7 +64,7 @@ user_objs  := $(user_srcs:%.c=$(O)/%.o) $(protos:%=$(O)/gen/%.o)
 agent_objs := $(patsubst %.c,$(O)/%.o,$(wildcard jvmmap/*.c))
 assets     := $(wildcard user/ui/page/*.* user/ui/page/*/*.*)
 ui         := $(wildcard user/ui/daemon/*)
-skeletons  := $(O)/gen/node.skel.h $(O)/gen/recording.skel.h $(O)/gen/remote.skel.h $(O)/gen/skipped.skel.h
+skeletons  := $(O)/gen/node.skel.h $(O)/gen/recording.skel.h $(O)/gen/remote.skel.h $(O)/gen/skipped.skel.h $(O)/gen/virtual.skel.h
 generated  := $(skeletons) $(O)/gen/core_type_names.h $(O)/gen/page.h $(O)/gen/ui.h $(protos:%=$(O)/gen/%.h)
 
 ifeq ($(V),1)
@@ -106,6 +106,7 @@ $(O)/%.bpf.o: %.bpf.c | $(tools)
 
 $(O)/gen/node.skel.h: $(node_srcs:%.bpf.c=$(O)/%.bpf.o)
 $(O)/gen/remote.skel.h: $(O)/bpf/remote.bpf.o
+$(O)/gen/virtual.skel.h: $(O)/bpf/virtual.bpf.o
 $(O)/gen/recording.skel.h: $(bpf_srcs:%.bpf.c=$(O)/%.bpf.o)
 # The recording's programs and one more, so that both have the same variables.
 $(O)/gen/skipped.skel.h: $(bpf_srcs:%.bpf.c=$(O)/%.bpf.o) $(O)/bpf/events/skipped.bpf.o
@@ -118,7 +119,7 @@ $(skeletons): $(O)/gen/%.skel.h: $(here)Makefile
 # The names of the types in these objects, for capture/programs/kernel_types.c. After ___ a name has a flavor.
 $(O)/gen/core_type_names.h: $(skeletons)
 	$(call say,TYPES,$@)
-	$(Q)for o in node recording remote skipped; do $(BPFTOOL) btf dump file $(O)/$$o.bpf.o format raw; done | \
+	$(Q)for o in node recording remote skipped virtual; do $(BPFTOOL) btf dump file $(O)/$$o.bpf.o format raw; done | \
 	  sed -nE "s/^\[[0-9]+\] (STRUCT|UNION|ENUM|ENUM64|TYPEDEF) '([A-Za-z0-9_]+)'.*/\2/p" | \
 	  sed 's/___.*//' | LC_ALL=C sort -u | sed 's/.*/"&",/' > $@
 	$(Q)test -s $@

@@ -489,6 +489,7 @@ static void step(struct node *n)
 
 void node_tick(struct node *n)
 {
+	virtual_waits_catch(n->virtual_waits, any_ends_now(n));
 	u64 now_ns = time_mono_ns();
 	bool begins = any_begins(n);
 

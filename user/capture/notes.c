@@ -280,6 +280,11 @@ static void note_unmounted(const struct recording *r, struct cut *c)
 	if (nr)
 		profile_note(c->profile, "unmounted",
 			     "JVMs whose waits lack virtual threads that are not on a carrier", nr);
+	if (c->nr_late_virtual > c->nr_virtual / 4)
+		profile_note(c->profile, "late_waits",
+			     "waits of virtual threads, read while the recorder had taken a CPU: "
+			     "short ones count too much",
+			     c->nr_late_virtual);
 }
 
 void notes_add(const struct recording *r, struct cut *c)

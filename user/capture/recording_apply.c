@@ -224,6 +224,17 @@ static u64 time_between(const struct recording *r, const struct virtual_sample *
 	return time_ns > since_ns ? time_ns - since_ns : 0;
 }
 
+static void count_virtual(struct recording *r, const struct virtual_sample *virtual)
+{
+	vec_each(sink, &r->samples.sinks) {
+		struct cut *c = sink_at(*sink, virtual->sample->time_ns);
+		if (!c)
+			continue;
+		c->nr_virtual++;
+		c->nr_late_virtual += virtual->is_late;
+	}
+}
+
 void recording_take_virtual(struct recording *r, struct process *p,
 			    const struct virtual_sample *virtual)
 {
@@ -237,6 +248,7 @@ void recording_take_virtual(struct recording *r, struct process *p,
 	sample->time_ns = time_ns;
 	sample->unit_ns = duration_ns;
 	sample->weight = (u64)((double)duration_ns * virtual->share + drand48());
+	count_virtual(r, virtual);
 	for (size_t i = 0; i < r->options.events->list.nr; i++) {
 		const struct event *event = &r->options.events->list.at[i];
 		if (!sources_is_of_carriers(event))

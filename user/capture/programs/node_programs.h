@@ -9,6 +9,7 @@
 #include "base/types.h"
 #include "capture/kernel/receiver.h"
 #include "stat.h"
+#include "virtual_abi.h"
 
 /* The sizes of the maps unwind_rows (nr_words / 2), unwind_ranges and jvms; set before loading. */
 struct tables_sizes {
@@ -87,3 +88,32 @@ struct remote *remote_alone(void);
  * if the rights suffice, and kept.
  */
 void facts_provide(void);
+
+/*
+ * The states of JVMs' virtual threads at one moment, read by BPF programs that interrupt the JVM
+ * (bpf/virtual.bpf.c).
+ */
+struct virtual_states;
+
+/*
+ * Loads the programs; takes about 10 ms. Returns 0, or a negative errno if the kernel or the rights
+ * do not suffice.
+ */
+int virtual_states_open(struct virtual_states **out);
+void virtual_states_close(struct virtual_states *v);
+
+/* Place `nr` of VIRTUAL_PLACES, for jvm/hotspot/virtual_threads.h. */
+struct virtual_place *virtual_states_place(const struct virtual_states *v, u32 nr);
+
+/*
+ * Has BPF fill in a place after that time, if the JVM then runs on the CPU of this thread. The
+ * place's is_armed is 0 from then on. A thread that sleeps on this CPU for the same time does not
+ * disturb the JVM before.
+ */
+int virtual_states_arm(struct virtual_states *v, u32 nr, u64 ns);
+
+/*
+ * Fills in a place at once. Takes about 40 us. Returns 0; -ESRCH if the JVM runs on no other CPU:
+ * it stands still; or another negative errno.
+ */
+int virtual_states_take(struct virtual_states *v, u32 nr);

@@ -109,6 +109,7 @@ struct cut {
 	struct traces traces;
 	VEC(struct faulty_requests) faulty; /* at most CUT_FAULTY_MAX */
 	u64 nr_other_faulty;                /* samples of other processes with faults */
+	u64 nr_virtual, nr_late_virtual;    /* waits of virtual threads; virtual_sample.is_late */
 };
 
 #define CUT_FAULTY_MAX 20 /* processes */

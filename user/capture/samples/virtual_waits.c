@@ -12,6 +12,7 @@
 #include "base/dict.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "capture/programs/node_programs.h"
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/hotspot/virtual_threads.h"
 #include "proc/mem.h"
@@ -25,6 +26,14 @@
 #define NAMES_MAX      2048 /* names of threads in a JVM; digits of others become "*" */
 #define FRAMES_MAX     1024
 
+/* How the states of a look were read. */
+enum caught {
+	CAUGHT_LATE,      /* after the recorder had taken a CPU */
+	CAUGHT_RUNNING,   /* by the timer: nothing was disturbed */
+	CAUGHT_ELSEWHERE, /* at once, on another CPU */
+	CAUGHT_STILL,     /* the JVM ran on no CPU */
+};
+
 /* A JVM that was looked at. */
 struct watched {
 	struct process_id id;
@@ -35,12 +44,19 @@ struct watched {
 	u64 nr_looks;
 	struct dict names; /* of threads, by hash */
 	bool has_threads;
+	/* Of the next look: */
+	int place;     /* of struct virtual_states; -1: none */
+	u64 caught_ns; /* 0: not due */
+	enum caught how;
+	bool is_planned;
 };
 
 struct virtual_waits {
 	VEC(struct watched) jvms;
 	u64 turn, turned_ns, before_ns; /* the last turn, and the one before it */
 	struct sample *sample;          /* with room for FRAMES_MAX frames */
+	struct virtual_states *states;  /* NULL: not needed so far, or impossible */
+	bool has_tried;                 /* to open them */
 };
 
 /* The turn under way. */
@@ -72,19 +88,27 @@ void virtual_waits_free(struct virtual_waits *w)
 	vec_each(jvm, &w->jvms)
 		dict_fini(&jvm->names);
 	vec_fini(&w->jvms);
+	virtual_states_close(w->states);
 	free(w->sample);
 	free(w);
 }
 
-int virtual_waits_due_ms(const struct virtual_waits *w, int most_ms)
+int virtual_waits_due_ms(struct virtual_waits *w, int most_ms)
 {
-	u64 now = time_mono_ns(), due_ns = now + (u64)most_ms * NS_PER_MS;
+	u64 now = time_mono_ns();
 
-	vec_each(jvm, &w->jvms)
-		if (jvm->has_threads && jvm->next_ns < due_ns)
-			due_ns = jvm->next_ns > now ? jvm->next_ns : now;
-	int due_ms = (int)((due_ns - now) / NS_PER_MS);
-	return due_ms ?: 1;
+	vec_each(jvm, &w->jvms) {
+		u64 left_ns = jvm->next_ns > now ? jvm->next_ns - now : 0;
+		int left_ms = (int)(left_ns / NS_PER_MS) + 1;
+		if (jvm->has_threads && left_ms <= most_ms)
+			most_ms = left_ms;
+	}
+	vec_each(jvm, &w->jvms) {
+		u64 wakes_ns = now + (u64)most_ms * NS_PER_MS;
+		if (jvm->is_planned && wakes_ns >= jvm->next_ns)
+			virtual_states_arm(w->states, (u32)jvm->place, wakes_ns - now);
+	}
+	return most_ms;
 }
 
 static struct watched *watched_of(struct virtual_waits *w, struct process_id id)
@@ -92,7 +116,7 @@ static struct watched *watched_of(struct virtual_waits *w, struct process_id id)
 	vec_each(jvm, &w->jvms)
 		if (process_id_same(jvm->id, id))
 			return jvm;
-	vec_push(&w->jvms, (struct watched){ .id = id, .looked_ns = w->before_ns });
+	vec_push(&w->jvms, (struct watched){ .id = id, .looked_ns = w->before_ns, .place = -1 });
 	return &w->jvms.at[w->jvms.nr - 1];
 }
 
@@ -164,6 +188,7 @@ static void take_thread(const struct virtual_thread *t, void *ctx)
 					    .owner = t->owner ? owner : NULL,
 					    .executor = t->executor ? executor : NULL,
 					    .share = t->share,
+					    .is_late = turn->jvm->how == CAUGHT_LATE,
 					    .since_ns = turn->jvm->looked_ns,
 					    .time_ns = turn->time_ns };
 	turn->visit(turn->process, &out, turn->ctx);
@@ -185,26 +210,91 @@ static void plan(struct watched *jvm, u64 cost_ns, u64 now_ns)
 	jvm->next_ns = now_ns + interval_ns / 2 + (u64)(drand48() * (double)interval_ns);
 }
 
+/* Has BPF read the states of the next look, once that is due. */
+static void plan_states(struct virtual_waits *w, struct watched *jvm, struct virtual_threads *v)
+{
+	bool is_used[VIRTUAL_PLACES] = { false };
+
+	jvm->is_planned = false;
+	if (!jvm->has_threads)
+		return;
+	if (!w->has_tried)
+		virtual_states_open(&w->states);
+	w->has_tried = true;
+	vec_each(other, &w->jvms)
+		if (other->place >= 0)
+			is_used[other->place] = true;
+	for (int i = 0; i < VIRTUAL_PLACES && jvm->place < 0; i++)
+		jvm->place = is_used[i] ? -1 : i;
+	if (!w->states || jvm->place < 0)
+		return;
+	struct virtual_place *place = virtual_states_place(w->states, (u32)jvm->place);
+	place->is_armed = place->is_taken = 0;
+	place->pid = (u32)jvm->id.pid;
+	jvm->is_planned = virtual_threads_plan(v, THREADS, place);
+}
+
+/* Whether the next look at the JVM is due. */
+static void catch (struct virtual_waits *w, struct watched *jvm, u64 now)
+{
+	const struct virtual_place *p =
+		jvm->is_planned ? virtual_states_place(w->states, (u32)jvm->place) : NULL;
+	bool has_expired = p && !__atomic_load_n(&p->is_armed, __ATOMIC_SEQ_CST);
+
+	if (p && has_expired && p->is_taken) {
+		jvm->how = CAUGHT_RUNNING;
+	} else if (p) {
+		int err = virtual_states_take(w->states, (u32)jvm->place);
+		jvm->how = !err ? CAUGHT_ELSEWHERE : err == -ESRCH ? CAUGHT_STILL : CAUGHT_LATE;
+	} else {
+		jvm->how = CAUGHT_LATE;
+	}
+	jvm->caught_ns = now;
+}
+
+void virtual_waits_catch(struct virtual_waits *w, bool is_last)
+{
+	u64 now = time_mono_ns();
+
+	vec_each(jvm, &w->jvms) {
+		jvm->caught_ns = 0;
+		if (is_last || now >= jvm->next_ns)
+			catch (w, jvm, now);
+	}
+}
+
 static void look(struct turn *turn, struct hotspot *h, struct virtual_threads *v, bool locks)
 {
 	struct watched *jvm = turn->jvm;
-	const struct virtual_look wanted = { THREADS, locks, take_thread, turn };
+	const bool is_caught =
+		jvm->is_planned && (jvm->how == CAUGHT_RUNNING || jvm->how == CAUGHT_ELSEWHERE);
+	const struct virtual_look wanted = {
+		.most = THREADS,
+		.locks = locks,
+		.seen = is_caught ? virtual_states_place(turn->w->states, (u32)jvm->place) : NULL,
+		.visit = take_thread,
+		.ctx = turn,
+	};
+	static const char *const names[] = { "late", "by the timer", "on another CPU",
+					     "of a JVM that stood still" };
 	struct virtual_counts counts;
 	u64 worked_ns = time_worked_ns() + mem_readers_worked_ns();
 
-	turn->time_ns = time_mono_ns();
+	turn->time_ns = jvm->caught_ns ?: time_mono_ns();
 	turn->unloads = hotspot_unloads(h);
 	int err = virtual_threads_look(v, h, &wanted, &counts);
 	u64 cost_ns = time_worked_ns() + mem_readers_worked_ns() - worked_ns;
 	jvm->has_threads = !err && counts.nr_read;
 	/* The first look also reads code and names, which are kept. */
 	plan(jvm, jvm->nr_looks++ ? cost_ns : 0, turn->time_ns);
+	plan_states(turn->w, jvm, v);
 	if (err)
 		return;
 	log_debug("JVM %d: looked at %llu virtual threads in %.2f ms, %llu changed, %llu objects "
-		  "left out, next in %.0f ms",
+		  "left out, states %s, next in %.0f ms",
 		  (int)jvm->id.pid, (unsigned long long)counts.nr_read, (double)cost_ns / NS_PER_MS,
 		  (unsigned long long)counts.nr_changed, (unsigned long long)counts.nr_left_out,
+		  is_caught && counts.nr_late ? "partly late" : names[jvm->how],
 		  (double)(jvm->next_ns - turn->time_ns) / NS_PER_MS);
 	jvm->looked_ns = turn->time_ns;
 }
@@ -223,7 +313,7 @@ static void look_at_process(struct process *p, void *ctx)
 	turn->process = p;
 	turn->jvm = watched_of(turn->w, p->id);
 	turn->jvm->turn = turn->w->turn;
-	if (turn->is_last || turn->w->turned_ns >= turn->jvm->next_ns)
+	if (turn->is_last || turn->jvm->caught_ns || !turn->jvm->next_ns)
 		look(turn, h, v, wants == VIRTUAL_WANTS_LOCKS);
 }
 

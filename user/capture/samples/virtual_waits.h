@@ -21,6 +21,7 @@ struct virtual_sample {
 	const char *lock, *owner;    /* as in struct virtual_thread; NULL: none, or not asked for */
 	const char *executor;        /* the same */
 	double share;                /* the number of threads that it stands for */
+	bool is_late;                /* the recorder had taken a CPU before, maybe of its JVM */
 	u64 since_ns, time_ns;       /* the last look at this JVM, and this one */
 };
 
@@ -39,11 +40,21 @@ typedef enum virtual_wants (*virtual_wanted_fn)(const struct process *p, void *c
 typedef void (*virtual_sample_fn)(struct process *p, const struct virtual_sample *s, void *ctx);
 
 /*
+ * Has BPF read the states of the JVMs whose next look is due; `is_last` as below. To be called as
+ * soon as the thread has woken up: it has taken a CPU, often from the holder of a lock, and from
+ * then on more and more threads wait for that lock.
+ */
+void virtual_waits_catch(struct virtual_waits *w, bool is_last);
+
+/*
  * Looks at the JVMs for which `wants` is not NONE, those whose next look is due; if a window has
  * just ended, at all, so that no time is missing.
  */
 void virtual_waits_turn(struct virtual_waits *w, struct processes *all, struct jvm_registry *jvms,
 			bool is_last, virtual_wanted_fn wants, virtual_sample_fn take, void *ctx);
 
-/* In how many milliseconds the next look is due, at most `most_ms`. */
-int virtual_waits_due_ms(const struct virtual_waits *w, int most_ms);
+/*
+ * In how many milliseconds the next look is due, at most `most_ms`. The caller sleeps for that long
+ * at once: BPF reads the states right before its end.
+ */
+int virtual_waits_due_ms(struct virtual_waits *w, int most_ms);

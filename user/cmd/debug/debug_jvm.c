@@ -259,7 +259,7 @@ static int print_virtual(struct hotspot *h)
 {
 	struct virtual_threads *v = virtual_threads_new();
 	const struct virtual_look count = { .most = 1000 };
-	const struct virtual_look print = { 1000, true, print_virtual_thread, h };
+	const struct virtual_look print = { 1000, true, NULL, print_virtual_thread, h };
 	struct virtual_counts counts;
 	int err = -EAGAIN;
 

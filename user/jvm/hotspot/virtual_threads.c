@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "jvm/hotspot/hotspot_private.h"
+#include "jvm/virtual/strata.h"
 #include "jvm/virtual/vthread_layout.h"
 
 #define AT_ONCE      64 /* threads: the shorter the reads take, the fewer have changed */
@@ -22,7 +23,6 @@
 #define KEYS_MAX     512          /* threads of a look; among more some are chosen */
 #define KEPT_BYTES   (256u << 10) /* of buffers between looks */
 #define TRIES_MAX    4            /* to read a thread that changes meanwhile */
-#define UNPAID_MAX   8            /* looks after which others stand for threads that changed */
 #define NESTED_MAX   4            /* scopes of threads of scopes .. */
 #define NAMES_MAX    4096
 #define NAMES_NS     (2 * NS_PER_SEC)
@@ -39,7 +39,7 @@ static const struct vthread_state state_names[] = {
 
 struct kept_thread {
 	u64 id, name_at;
-	bool is_again;
+	u32 stratum;
 	const char *container; /* as in struct thread_set */
 	u64 container_name;
 	enum virtual_state state;
@@ -53,14 +53,15 @@ struct virtual_threads {
 	struct lock_classes locks;
 	u64 unloads;                /* at the last look */
 	double threads_per_slot[2]; /* of sets of containers; of those of scopes */
-	/* Of threads read at once, and of those that had changed and were read again: */
-	double owed[2];    /* threads seen in earlier looks, in which none of them was read */
-	double changed;    /* threads of this look that had changed */
-	u32 nr_unpaid;     /* looks since the last one that read a thread again */
+	struct strata strata;
 	struct dict names; /* id -> char *, owned */
 	u64 no_name;       /* the String that is the name of threads without one */
 	u64 names_ns;
 	struct chunk_code code;
+	/* Of the next look, whose states are read at one moment: */
+	thread_set_list planned;   /* the sets; their containers and names are of the last look */
+	u16 owners[VIRTUAL_SLOTS]; /* numbers of sets, by slot */
+	double planned_share;      /* what a slot stands for */
 	/* Of the look under way: */
 	VEC(struct kept_thread) kept;
 	VEC(struct lock_wait) waits; /* of those threads */
@@ -95,6 +96,7 @@ void virtual_threads_free(struct virtual_threads *v)
 	chunk_code_fini(&v->code);
 	lock_classes_fini(&v->locks);
 	forget_names(v);
+	vec_fini(&v->planned);
 	vec_fini(&v->kept);
 	vec_fini(&v->waits);
 	vec_fini(&v->heads);
@@ -116,8 +118,8 @@ bool virtual_threads_are_listed(const struct virtual_threads *v)
 size_t virtual_threads_bytes(const struct virtual_threads *v)
 {
 	return sizeof(*v) + dict_bytes(&v->names) + dict_bytes(&v->code.by_pc) +
-	       dict_bytes(&v->locks.by_klass) + v->names.nr * 64 +
-	       v->code.blobs.cap * sizeof(v->code.blobs.at[0]) +
+	       v->planned.cap * sizeof(v->planned.at[0]) + dict_bytes(&v->locks.by_klass) +
+	       v->names.nr * 64 + v->code.blobs.cap * sizeof(v->code.blobs.at[0]) +
 	       v->kept.cap * sizeof(v->kept.at[0]) + v->waits.cap * sizeof(v->waits.at[0]) +
 	       v->heads.cap * sizeof(v->heads.at[0]) + v->frames.cap * sizeof(v->frames.at[0]) +
 	       v->words.cap * sizeof(v->words.at[0]);
@@ -128,7 +130,10 @@ struct look {
 	u64 object, cont, chunk, id, name, scopes;
 	struct lock_wait lock;
 	const struct thread_set *set;
-	bool is_again; /* it changed while it was read */
+	/* What BPF has seen; NULL if nothing. Its meaning and kind: */
+	const struct virtual_seen *seen;
+	enum virtual_state seen_state;
+	u32 stratum;
 	double share;
 	enum virtual_state state;
 	u32 raw_state, sp;
@@ -139,7 +144,15 @@ struct look {
 	} parts[CHUNKS_MAX]; /* its chunks that hold frames */
 	u32 first_frame;
 	bool is_kept, is_cut, is_complete;
+	bool has_gone_on; /* since BPF copied its stack */
 };
+
+static enum virtual_state meaning_of(const struct virtual_threads *v, u32 raw, bool has_carrier)
+{
+	enum virtual_state state = raw < VTHREAD_STATES ? v->layout.states[raw] : VIRTUAL_OTHER;
+
+	return state >= VIRTUAL_RUNNABLE && has_carrier ? VIRTUAL_MOUNTED : state;
+}
 
 /* Whether the object is a virtual thread; fills in what it says. */
 static bool parse_thread(const struct virtual_threads *v, const u8 *bytes, size_t len,
@@ -151,8 +164,8 @@ static bool parse_thread(const struct virtual_threads *v, const u8 *bytes, size_
 	if (java_part_class(o, bytes, len) != vthread_class_value(&v->layout, OF_VIRTUAL))
 		return false;
 	out->raw_state = (u32)java_part(bytes, len, f[F_VIRTUAL_STATE], 4) & ~v->layout.suspended;
-	out->state =
-		out->raw_state < VTHREAD_STATES ? v->layout.states[out->raw_state] : VIRTUAL_OTHER;
+	out->state = meaning_of(v, out->raw_state,
+				java_part_reference(o, bytes, len, f[F_VIRTUAL_CARRIER]));
 	out->cont = java_part_reference(o, bytes, len, f[F_VIRTUAL_CONT]);
 	out->id = java_part(bytes, len, f[F_THREAD_ID], 8);
 	out->name = java_part_reference(o, bytes, len, f[F_THREAD_NAME]);
@@ -164,9 +177,6 @@ static bool parse_thread(const struct virtual_threads *v, const u8 *bytes, size_
 	for (size_t i = 0; i < LOCK_WAITERS; i++)
 		out->lock.waiters[i] =
 			v->layout.waiters[i] ? java_part(bytes, len, v->layout.waiters[i], 8) : 0;
-	if (out->state >= VIRTUAL_RUNNABLE &&
-	    java_part_reference(o, bytes, len, f[F_VIRTUAL_CARRIER]))
-		out->state = VIRTUAL_MOUNTED;
 	return true;
 }
 
@@ -229,7 +239,7 @@ static struct mem_request request_words(struct virtual_threads *v, const u8 *hea
 static int read_chunks(struct virtual_threads *v, const struct vm_memory *j, struct look *looks,
 		       size_t nr, bool is_first)
 {
-	u64 at[AT_ONCE];
+	u64 at[AT_ONCE] = { 0 };
 	u8 heads[AT_ONCE][CHUNK_BYTES];
 	struct mem_request requests[AT_ONCE];
 	struct look *of[AT_ONCE];
@@ -304,6 +314,11 @@ static int find_tails(struct virtual_threads *v, const struct vm_memory *j, stru
 	return err;
 }
 
+static bool is_of_monitor(enum virtual_state state)
+{
+	return state == VIRTUAL_BLOCKED || state == VIRTUAL_UNBLOCKED;
+}
+
 /* Finds the locks that the threads wait for. */
 static int find_locks(struct virtual_threads *v, const struct vm_memory *j, struct look *looks,
 		      size_t nr, u64 *nr_left_out)
@@ -313,7 +328,7 @@ static int find_locks(struct virtual_threads *v, const struct vm_memory *j, stru
 
 	for (size_t i = 0; i < nr; i++) {
 		enum virtual_state state = looks[i].state;
-		bool is_blocked = state == VIRTUAL_BLOCKED || state == VIRTUAL_UNBLOCKED;
+		bool is_blocked = is_of_monitor(state);
 		waits[i] = looks[i].lock;
 		if (!is_blocked && state != VIRTUAL_PARKED)
 			waits[i].thread = 0;
@@ -330,6 +345,17 @@ static int find_locks(struct virtual_threads *v, const struct vm_memory *j, stru
 		looks[i].lock.owner_id = waits[i].owner_id;
 	}
 	return err;
+}
+
+static bool waits_as_seen(const struct look *l)
+{
+	return is_unmounted(l) && l->id == l->seen->id && l->lock.blocker == l->seen->blocker &&
+	       is_of_monitor(l->state) == is_of_monitor(l->seen_state);
+}
+
+static bool is_copied(const struct look *l)
+{
+	return l->seen && l->seen->nr_words;
 }
 
 static bool waits_as_before(const struct look *now, const struct look *then)
@@ -353,12 +379,17 @@ static int check_again(struct virtual_threads *v, const struct vm_memory *j, str
 	int err = read_threads(v, j, now, nr);
 	err = err ?: find_tails(v, j, now, nr);
 	for (size_t i = 0; i < nr; i++)
-		at[i] = looks[i].is_kept && now[i].tail ? now[i].tail + v->layout.fields[F_CHUNK_SP]
-							: 0;
+		at[i] = looks[i].is_kept && now[i].tail && !is_copied(&looks[i])
+				? now[i].tail + v->layout.fields[F_CHUNK_SP]
+				: 0;
 	err = err ?: java_read_each(j->mem, at, nr, sp, sizeof(u32));
-	for (size_t i = 0; i < nr; i++)
-		looks[i].is_kept &=
-			waits_as_before(&now[i], &looks[i]) && (!at[i] || sp[i] == looks[i].sp);
+	for (size_t i = 0; i < nr; i++) {
+		struct look *l = &looks[i];
+		if (!is_copied(l))
+			l->is_kept &= waits_as_before(&now[i], l) && (!at[i] || sp[i] == l->sp);
+		else if (l->has_gone_on || !waits_as_seen(&now[i]))
+			l->lock.owner = l->lock.owner_id = 0;
+	}
 	return err;
 }
 
@@ -377,7 +408,6 @@ static int look_at_some(struct virtual_threads *v, struct hotspot *h, struct loo
 
 	for (size_t i = 0; i < nr; i++)
 		looks[i].is_kept = is_unmounted(&looks[i]);
-	v->words.nr = 0;
 	for (u32 i = 0; !err && i < CHUNKS_MAX && (!i || any_has_more(looks, nr)); i++)
 		err = read_chunks(v, j, looks, nr, !i);
 	if (!err && v->wants_locks)
@@ -392,10 +422,10 @@ static int look_at_some(struct virtual_threads *v, struct hotspot *h, struct loo
 		vec_push(&v->kept,
 			 (struct kept_thread){ .id = l->id,
 					       .name_at = l->name,
-					       .is_again = l->is_again,
+					       .stratum = l->stratum,
 					       .container = l->set->container,
 					       .container_name = l->set->name,
-					       .state = l->state,
+					       .state = l->seen ? l->seen_state : l->state,
 					       .share = l->share,
 					       .first_frame = l->first_frame,
 					       .nr_frames = (u32)v->frames.nr - l->first_frame,
@@ -410,10 +440,13 @@ static void count_looks(struct virtual_threads *v, const struct look *looks, siz
 {
 	for (size_t i = 0; i < nr; i++) {
 		const struct look *l = &looks[i];
-		counts->nr[l->state] += l->share;
-		counts->nr_read += l->state != VIRTUAL_OTHER;
-		if (wants_stacks && is_unmounted(l) && !l->is_kept)
-			v->changed += l->share;
+		enum virtual_state state = l->seen ? l->seen_state : l->state;
+		bool has_changed = !l->seen && wants_stacks && !l->is_kept;
+		counts->nr[state] += l->share;
+		counts->nr_read += state != VIRTUAL_OTHER;
+		if (state >= VIRTUAL_RUNNABLE)
+			strata_see(&v->strata, has_changed ? STRATUM_CHANGED : l->stratum,
+				   l->share);
 		if (l->scopes)
 			vec_push(&v->heads, (struct scope_head){ l->scopes, l->share });
 	}
@@ -430,7 +463,9 @@ static size_t keep_changed(struct look *looks, size_t nr)
 			looks[again++] = (struct look){
 				.object = l->object,
 				.set = l->set,
-				.is_again = true,
+				.seen = l->seen,
+				.seen_state = l->seen_state,
+				.stratum = l->seen ? l->stratum : STRATUM_CHANGED,
 				.share = l->share,
 			};
 	}
@@ -438,16 +473,51 @@ static size_t keep_changed(struct look *looks, size_t nr)
 }
 
 /*
+ * Threads count as BPF has seen them, with the stack that it copied. Without a copy only those
+ * count that still wait in the same way.
+ */
+static void compare_with_seen(struct virtual_threads *v, struct look *looks, size_t nr,
+			      const struct virtual_place *place)
+{
+	for (size_t i = 0; i < nr; i++) {
+		struct look *l = &looks[i];
+		bool is_same = l->seen && waits_as_seen(l);
+		u32 words = l->seen ? l->seen->nr_words : 0;
+		if (l->seen && !words && !is_same)
+			l->state = VIRTUAL_OTHER;
+		if (!words || l->seen_state < VIRTUAL_RUNNABLE)
+			continue;
+		if (l->id != l->seen->id)
+			l->name = l->scopes = 0;
+		l->has_gone_on = !is_same;
+		l->id = l->seen->id;
+		l->state = l->seen_state;
+		l->cont = 0;
+		l->lock = (struct lock_wait){ .thread = l->object,
+					      .blocker = l->seen->blocker,
+					      .monitor = l->seen->monitor };
+		l->parts[0].first_word = (u32)v->words.nr;
+		l->parts[l->nr_parts++].nr_words = words;
+		vec_reserve(&v->words, words);
+		memcpy(v->words.at + v->words.nr, place->words + l->seen->first_word, words * 8);
+		v->words.nr += words;
+	}
+}
+
+/*
  * Looks at some threads at once. Those that changed while they were read are looked at again:
  * threads with short waits change more often than others, which would get their weight.
  */
 static int look_at_once(struct virtual_threads *v, struct hotspot *h, struct look *looks, size_t nr,
-			bool wants_stacks, struct virtual_counts *counts)
+			bool wants_stacks, const struct virtual_place *place,
+			struct virtual_counts *counts)
 {
 	int err = 0;
 
 	for (u32 i = 0; !err && nr && i < TRIES_MAX; i++) {
 		err = read_threads(v, &h->jvm, looks, nr);
+		v->words.nr = 0;
+		compare_with_seen(v, looks, nr, place);
 		if (!err && wants_stacks)
 			err = look_at_some(v, h, looks, nr, &counts->nr_left_out);
 		if (!i)
@@ -473,39 +543,33 @@ static int look_at_keys(struct virtual_threads *v, struct hotspot *h, const set_
 		for (size_t k = 0; k < nr; k++) {
 			looks[k].object = keys->at[i + k].object;
 			looks[k].set = &sets->at[keys->at[i + k].owner];
+			looks[k].stratum = STRATUM_STEADY;
 			looks[k].share = share * looks[k].set->share;
 		}
-		err = look_at_once(v, h, looks, nr, wants_stacks, counts);
+		err = look_at_once(v, h, looks, nr, wants_stacks, NULL, counts);
 	}
 	return err;
 }
 
-/* Chooses slots of all tables and reads their elements. *share: what each slot stands for. */
+static void learn_density(double *per_slot, size_t nr_threads, u32 nr_slots)
+{
+	if (nr_slots >= 16)
+		*per_slot = 0.8 * *per_slot + 0.2 * (double)nr_threads / nr_slots;
+}
+
+/* Reads the elements of some slots of all tables. *share: what each slot stands for. */
 static int read_slots(const struct virtual_threads *v, const struct vm_memory *j,
 		      const thread_set_list *sets, u32 most, double *per_slot, set_key_list *keys,
 		      double *share, u64 *nr_left_out)
 {
 	const struct set_fields fields = vthread_sets(&v->layout);
-	u64 total = 0;
+	auto_free struct set_slot *slots = NULL;
+	struct slot_choice c = thread_sets_choose(sets, most, *per_slot, &slots);
 
-	vec_each(set, sets)
-		total += set->table.length;
-	struct slot_choice c =
-		slots_choose(total, (u32)(most / (*per_slot > 0.01 ? *per_slot : 0.01)));
-	auto_free struct set_slot *slots = xcalloc(c.nr + 1, sizeof(*slots));
-	u64 before = 0;
-	u32 set = 0;
-	for (u32 i = 0; i < c.nr; i++) {
-		u64 at = slots_chosen(&c, i);
-		while (set + 1 < sets->nr && at - before >= sets->at[set].table.length)
-			before += sets->at[set++].table.length;
-		const struct java_table *t = &sets->at[set].table;
-		slots[i] = (struct set_slot){ t->at, (u32)(at - before), t->length, set };
-	}
 	*share = c.stride;
 	int err = java_slots_read(j, &v->layout.objects, &fields, slots, c.nr, keys, nr_left_out);
-	if (!err && c.nr >= 16)
-		*per_slot = 0.8 * *per_slot + 0.2 * (double)keys->nr / c.nr;
+	if (!err)
+		learn_density(per_slot, keys->nr, c.nr);
 	return err;
 }
 
@@ -612,41 +676,18 @@ static struct virtual_thread thread_of(const struct virtual_threads *v, struct h
 	return out;
 }
 
-/*
- * How many threads each thread that was read stands for, times its share. Threads that changed were
- * waiting, too. Those that were read again stand for them: they have short waits as well. If there
- * are none for some looks, the others do.
- */
-static void weigh_kept(struct virtual_threads *v, const struct virtual_counts *counts,
-		       double factors[2])
-{
-	double seen[2] = { v->owed[0] - v->changed, v->owed[1] + v->changed }, kept[2] = { 0 };
-
-	for (int s = VIRTUAL_RUNNABLE; s < NR_VIRTUAL_STATES; s++)
-		seen[0] += counts->nr[s];
-	vec_each(t, &v->kept)
-		kept[t->is_again] += t->share;
-	v->nr_unpaid = kept[1] > 0 || seen[1] <= 0 ? 0 : v->nr_unpaid + 1;
-	if (v->nr_unpaid >= UNPAID_MAX && kept[0] > 0) {
-		seen[0] += seen[1];
-		seen[1] = 0;
-	}
-	for (int i = 0; i < 2; i++) {
-		factors[i] = kept[i] > 0 ? seen[i] / kept[i] : 0;
-		v->owed[i] = kept[i] > 0 ? 0 : seen[i];
-	}
-}
-
 static void visit_kept(struct virtual_threads *v, struct hotspot *h,
-		       const struct virtual_look *look, const struct virtual_counts *counts,
-		       char *const *owners, char *const *containers)
+		       const struct virtual_look *look, char *const *owners,
+		       char *const *containers)
 {
-	double factors[2];
+	double factors[NR_STRATA];
 
-	weigh_kept(v, counts, factors);
+	vec_each(t, &v->kept)
+		strata_keep(&v->strata, t->stratum, t->share);
+	strata_weigh(&v->strata, factors);
 	for (size_t i = 0; i < v->kept.nr; i++) {
 		struct virtual_thread out = thread_of(v, h, i);
-		out.share *= factors[v->kept.at[i].is_again];
+		out.share *= factors[v->kept.at[i].stratum];
 		out.owner = owners[i];
 		out.executor =
 			containers[i] && *containers[i] ? containers[i] : v->kept.at[i].container;
@@ -655,7 +696,7 @@ static void visit_kept(struct virtual_threads *v, struct hotspot *h,
 }
 
 static int visit_threads(struct virtual_threads *v, struct hotspot *h,
-			 const struct virtual_look *look, const struct virtual_counts *counts)
+			 const struct virtual_look *look)
 {
 	auto_free char **owners = xcalloc(v->kept.nr + 1, sizeof(*owners));
 	auto_free char **containers = xcalloc(v->kept.nr + 1, sizeof(*containers));
@@ -664,7 +705,7 @@ static int visit_threads(struct virtual_threads *v, struct hotspot *h,
 	err = err ?: read_owners(v, h, owners);
 	err = err ?: read_containers(v, h, containers);
 	if (!err)
-		visit_kept(v, h, look, counts, owners, containers);
+		visit_kept(v, h, look, owners, containers);
 	for (size_t i = 0; i < v->kept.nr; i++) {
 		free(owners[i]);
 		free(containers[i]);
@@ -735,31 +776,108 @@ static int look_at_scopes(struct virtual_threads *v, struct hotspot *h,
 	return err;
 }
 
+/* Looks at the threads that BPF has seen in these sets. */
+static int look_at_seen(struct virtual_threads *v, struct hotspot *h,
+			const struct virtual_place *place, const thread_set_list *sets,
+			struct virtual_counts *counts)
+{
+	struct look looks[AT_ONCE];
+	int err = 0;
+
+	learn_density(&v->threads_per_slot[0], place->nr_threads, place->nr_slots);
+	for (u32 i = 0; !err && i < place->nr_threads;) {
+		size_t nr = 0;
+		for (; nr < AT_ONCE && i < place->nr_threads; i++) {
+			const struct virtual_seen *seen = &place->threads[i];
+			const struct thread_set *set = &sets->at[v->owners[seen->slot]];
+			u32 raw = seen->state & ~v->layout.suspended;
+			enum virtual_state state = meaning_of(v, raw, seen->has_carrier);
+			u32 kind = is_of_monitor(state) ? VIRTUAL_BLOCKED : state;
+			if (set->table.at)
+				looks[nr++] = (struct look){
+					.object = seen->object,
+					.set = set,
+					.seen = seen,
+					.seen_state = state,
+					.stratum = stratum_of_wait(kind,
+								   seen->blocker ?: seen->monitor),
+					.share = v->planned_share * set->share,
+				};
+		}
+		err = look_at_once(v, h, looks, nr, true, place, counts);
+	}
+	return err;
+}
+
+/* Looks at the threads that belong to no scope. */
+static int look_at_containers(struct virtual_threads *v, struct hotspot *h,
+			      const struct virtual_look *look, struct virtual_counts *counts)
+{
+	thread_set_list sets = { 0 }, seen = { 0 }, all = { 0 };
+	int err = thread_sets_list(&h->jvm, &v->layout, &sets, &counts->nr_left_out);
+
+	vec_each(set, &sets)
+		vec_push(&all, *set);
+	if (!err && look->seen && !look->seen->is_partial) {
+		thread_sets_take(&v->planned, &sets, &seen);
+		err = look_at_seen(v, h, look->seen, &seen, counts);
+	}
+	counts->nr_late = err ? 0 : sets.nr;
+	if (!err && (sets.nr || !seen.nr))
+		err = look_at_sets(v, h, look, &sets, &v->threads_per_slot[0], counts);
+	vec_fini(&v->planned);
+	v->planned = all;
+	vec_fini(&seen);
+	vec_fini(&sets);
+	return err;
+}
+
 int virtual_threads_look(struct virtual_threads *v, struct hotspot *h,
 			 const struct virtual_look *look, struct virtual_counts *counts)
 {
 	int err = vthread_layout_update(&v->layout, &h->jvm, state_names, ARRAY_SIZE(state_names));
-	thread_set_list sets = { 0 };
 	u64 unloads = hotspot_unloads(h);
 
 	*counts = (struct virtual_counts){ 0 };
 	if (err)
 		return err;
-	v->changed = 0;
+	strata_begin_look(&v->strata);
 	v->kept.nr = v->waits.nr = v->frames.nr = v->heads.nr = 0;
 	v->wants_locks = look->locks;
 	chunk_code_check(&v->code, h);
 	lock_classes_begin(&v->locks, unloads == v->unloads);
 	v->unloads = unloads;
-	err = thread_sets_list(&h->jvm, &v->layout, &sets, &counts->nr_left_out);
-	err = err ?: look_at_sets(v, h, look, &sets, &v->threads_per_slot[0], counts);
+	err = look_at_containers(v, h, look, counts);
 	if (!err && thread_scopes_exist(&v->layout))
 		err = look_at_scopes(v, h, look, counts);
 	if (!err && look->visit)
-		err = visit_threads(v, h, look, counts);
+		err = visit_threads(v, h, look);
 	free_large_buffers(v);
-	vec_fini(&sets);
 	return err;
+}
+
+bool virtual_threads_plan(struct virtual_threads *v, u32 most, struct virtual_place *out)
+{
+	const struct java_objects *o = &v->layout.objects;
+	auto_free struct set_slot *slots = NULL;
+	struct slot_choice c =
+		thread_sets_choose(&v->planned, most, v->threads_per_slot[0], &slots);
+
+	if (!c.nr || c.nr > VIRTUAL_SLOTS)
+		return false;
+	v->planned_share = c.stride;
+	vthread_place(&v->layout, out);
+	out->metadata = CHUNK_METADATA_WORDS;
+	out->nr_slots = c.nr;
+	/* From any slot on: BPF has room for a limited number of stacks. */
+	u32 first = (u32)(drand48() * c.nr);
+	for (u32 i = 0; i < c.nr; i++) {
+		const struct set_slot *slot = &slots[(first + i) % c.nr];
+		out->slots[i] =
+			slot->table + o->array_references + (u64)slot->index * o->reference_bytes;
+		v->owners[i] = (u16)slot->owner;
+	}
+	return true;
 }
 
 struct virtual_totals virtual_counts_total(const struct virtual_counts *c)

@@ -11,7 +11,7 @@
  *
  * The JVM goes on while it is read, and a collector may move the objects. A thread counts only if
  * its state, its chunk and the chunk's sp are the same before and after its frames were read. The
- * weight of those that changed goes to the others.
+ * weight of those that changed goes to others, if possible to those that wait for the same lock.
  *
  * Sources: OpenJDK src/java.base/share/classes java/lang/VirtualThread.java,
  * jdk/internal/vm/{ThreadContainers,Continuation,StackChunk}.java; src/hotspot/share
@@ -21,6 +21,7 @@
 
 #include "abi.h"
 #include "jvm/hotspot/hotspot.h"
+#include "virtual_abi.h"
 
 struct virtual_threads;
 
@@ -72,11 +73,19 @@ struct virtual_counts {
 	u64 nr_read;     /* threads looked at */
 	u64 nr_changed;  /* while they were read */
 	u64 nr_left_out; /* objects that were not followed: their number or size has a limit */
+	u64 nr_late;     /* sets of threads that were read without virtual_look.seen */
 };
 
 struct virtual_look {
-	u32 most;                /* look at about so many threads, or at all if there are fewer */
-	bool locks;              /* also find the locks that they wait for */
+	u32 most;   /* look at about so many threads, or at all if there are fewer */
+	bool locks; /* also find the locks that they wait for */
+	/*
+	 * What BPF has found since virtual_threads_plan, NULL if nothing: the states of the threads
+	 * at one moment. Only those that waited then are visited. The reader takes a CPU from the
+	 * JVM, often from the holder of a lock: states that are read later are those that it
+	 * causes.
+	 */
+	const struct virtual_place *seen;
 	virtual_thread_fn visit; /* called for those that are not mounted; NULL: only count */
 	void *ctx;
 };
@@ -88,6 +97,12 @@ struct virtual_look {
  */
 int virtual_threads_look(struct virtual_threads *v, struct hotspot *h,
 			 const struct virtual_look *look, struct virtual_counts *counts);
+
+/*
+ * Chooses the threads of the next look, about `most`, and fills in what BPF needs to find them. To
+ * be called after a look. Returns whether BPF can find them: their tables may be too large.
+ */
+bool virtual_threads_plan(struct virtual_threads *v, u32 most, struct virtual_place *out);
 
 /* The threads by what people ask first; all 0 if there are none. */
 struct virtual_totals {

@@ -157,6 +157,8 @@ static int read_monitors(const struct vm_memory *j, const struct java_objects *o
 	if (!vm_has(b, MONITOR_OBJECT) || !vm_has(b, MONITOR_OWNER))
 		return 0;
 	int err = find_monitors(j, o, waits, nr, at);
+	for (size_t i = 0; i < nr; i++)
+		at[i] = waits[i].thread && waits[i].monitor ? waits[i].monitor : at[i];
 	err = err ?: java_read_each(j->mem, at, nr, monitors, MONITOR_BYTES);
 	for (size_t i = 0; i < nr; i++) {
 		const u8 *monitor = monitors + i * MONITOR_BYTES;

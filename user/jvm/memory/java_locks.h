@@ -44,6 +44,7 @@ struct lock_wait {
 	u64 thread;                /* address of the object; 0: none, nothing is found */
 	u64 blocker;               /* of the object in its parkBlocker; 0: none */
 	u64 waiters[LOCK_WAITERS]; /* values of the fields that may be objectWaiter; 0: none */
+	u64 monitor;               /* the ObjectMonitor if it is known; 0: that of a waiter */
 	/* Found: */
 	u64 klass;    /* Klass * of the lock, or of the monitor's object; 0: unknown or no lock */
 	u64 owner;    /* address of the Thread that has the lock; 0: none or unknown */

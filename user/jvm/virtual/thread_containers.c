@@ -155,3 +155,47 @@ int thread_scopes_list(const struct vm_memory *j, const struct vthread_layout *l
 	*nr_left_out += nr_open;
 	return err;
 }
+
+struct slot_choice thread_sets_choose(const thread_set_list *sets, u32 most, double per_slot,
+				      struct set_slot **out)
+{
+	u64 total = 0, before = 0;
+	u32 set = 0;
+
+	vec_each(s, sets)
+		total += s->table.length;
+	struct slot_choice c =
+		slots_choose(total, (u32)(most / (per_slot > 0.01 ? per_slot : 0.01)));
+	struct set_slot *slots = *out = xcalloc(c.nr + 1, sizeof(*slots));
+	for (u32 i = 0; i < c.nr; i++) {
+		u64 at = slots_chosen(&c, i);
+		while (set + 1 < sets->nr && at - before >= sets->at[set].table.length)
+			before += sets->at[set++].table.length;
+		const struct java_table *t = &sets->at[set].table;
+		slots[i] = (struct set_slot){ t->at, (u32)(at - before), t->length, set };
+	}
+	return c;
+}
+
+void thread_sets_take(const thread_set_list *wanted, thread_set_list *sets, thread_set_list *found)
+{
+	size_t at = 0;
+
+	vec_each(p, wanted) {
+		struct thread_set set = { 0 };
+		for (size_t i = 0; i < sets->nr && !set.table.at; i++, at++) {
+			struct thread_set *s = &sets->at[at % sets->nr];
+			if (!s->table.at || s->table.at != p->table.at ||
+			    s->table.length != p->table.length)
+				continue;
+			set = *s;
+			s->table.at = 0;
+		}
+		vec_push(found, set);
+	}
+	size_t kept = 0;
+	vec_each(s, sets)
+		if (s->table.at)
+			sets->at[kept++] = *s;
+	sets->nr = kept;
+}

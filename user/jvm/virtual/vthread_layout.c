@@ -206,6 +206,41 @@ int vthread_layout_update(struct vthread_layout *l, const struct vm_memory *j,
 	return l->is_ready && err != -ESRCH ? 0 : err;
 }
 
+_Static_assert(VIRTUAL_WAITERS == LOCK_WAITERS, "BPF finds the same");
+
+void vthread_place(const struct vthread_layout *l, struct virtual_place *out)
+{
+	const struct java_objects *o = &l->objects;
+	const u32 *f = l->fields;
+
+	out->narrow_base = o->narrow_base;
+	out->class = vthread_class_value(l, OF_VIRTUAL);
+	out->class_at = (u16)o->class_off;
+	out->class_bytes = (u8)o->class_bytes;
+	out->class_shift = (u8)o->class_shift;
+	out->narrow_shift = (u8)o->narrow_shift;
+	out->reference_bytes = (u8)o->reference_bytes;
+	out->is_colored = o->is_colored;
+	out->state = (u16)f[F_VIRTUAL_STATE];
+	out->carrier = (u16)f[F_VIRTUAL_CARRIER];
+	out->id = (u16)f[F_THREAD_ID];
+	out->blocker = (u16)f[F_THREAD_BLOCKER];
+	for (size_t i = 0; i < VIRTUAL_WAITERS; i++)
+		out->waiters[i] = (u16)l->waiters[i];
+	out->cont = (u16)f[F_VIRTUAL_CONT];
+	out->tail = (u16)f[F_CONT_TAIL];
+	out->chunk = vthread_class_value(l, OF_CHUNK);
+	out->parent = (u16)f[F_CHUNK_PARENT];
+	out->size = (u16)f[F_CHUNK_SIZE];
+	out->sp = (u16)f[F_CHUNK_SP];
+	out->end = (u16)l->chunk_end;
+	out->arguments = (u16)l->chunk_arguments;
+	out->stack = (u16)l->chunk_stack;
+	out->node_hash = (u16)f[F_NODE_HASH];
+	out->node_key = (u16)f[F_NODE_KEY];
+	out->node_next = (u16)f[F_NODE_NEXT];
+}
+
 struct set_fields vthread_sets(const struct vthread_layout *l)
 {
 	const u32 *f = l->fields;

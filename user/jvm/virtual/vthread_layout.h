@@ -9,6 +9,7 @@
 
 #include "jvm/memory/boot_classes.h"
 #include "jvm/memory/java_locks.h"
+#include "virtual_abi.h"
 
 /* X(slot, name): classes of the JDK. */
 #define CLASSES(X)                                                                         \
@@ -127,7 +128,9 @@ u64 vthread_class_value(const struct vthread_layout *l, enum vthread_class class
 /* How many bytes of a VirtualThread hold all fields that are read. */
 u32 vthread_bytes(const struct vthread_layout *l);
 
-/* The parts of the layout that others need. */
+/* The parts of the layout that others need; for BPF all but the process, its
+ * slots, and `metadata`. */
+void vthread_place(const struct vthread_layout *l, struct virtual_place *out);
 struct set_fields vthread_sets(const struct vthread_layout *l);
 struct lock_layout vthread_locks(const struct vthread_layout *l);
 struct string_fields vthread_strings(const struct vthread_layout *l);
@@ -165,6 +168,19 @@ typedef VEC(struct thread_set) thread_set_list;
  */
 int thread_sets_list(const struct vm_memory *j, const struct vthread_layout *l,
 		     thread_set_list *out, u64 *nr_left_out);
+
+/*
+ * Chooses slots of all tables, about as many as hold `most` threads if a slot holds `per_slot`.
+ * *out, for the caller to free, has them; their `owner` is the number of the set.
+ */
+struct slot_choice thread_sets_choose(const thread_set_list *sets, u32 most, double per_slot,
+				      struct set_slot **out);
+
+/*
+ * Moves the wanted sets from `sets` to *found, which gets one for each wanted one; those whose
+ * table is not among `sets` get table 0.
+ */
+void thread_sets_take(const thread_set_list *wanted, thread_set_list *sets, thread_set_list *found);
 
 /* The innermost scope of a thread. */
 struct scope_head {
