@@ -290,12 +290,16 @@ static void look(struct turn *turn, struct hotspot *h, struct virtual_threads *v
 	plan_states(turn->w, jvm, v);
 	if (err)
 		return;
+	double unmounted = 0;
+	for (int state = VIRTUAL_RUNNABLE; state < NR_VIRTUAL_STATES; state++)
+		unmounted += counts.nr[state];
 	log_debug("JVM %d: looked at %llu virtual threads in %.2f ms, %llu changed, %llu objects "
-		  "left out, states %s, next in %.0f ms",
+		  "left out, states %s, next in %.0f ms, %.0f without a carrier for %.2f ms",
 		  (int)jvm->id.pid, (unsigned long long)counts.nr_read, (double)cost_ns / NS_PER_MS,
 		  (unsigned long long)counts.nr_changed, (unsigned long long)counts.nr_left_out,
 		  is_caught && counts.nr_late ? "partly late" : names[jvm->how],
-		  (double)(jvm->next_ns - turn->time_ns) / NS_PER_MS);
+		  (double)(jvm->next_ns - turn->time_ns) / NS_PER_MS, unmounted,
+		  (double)(turn->time_ns - jvm->looked_ns) / NS_PER_MS);
 	jvm->looked_ns = turn->time_ns;
 }
 
