@@ -28,7 +28,7 @@ fit() {
 	for label in "$@"; do
 		read -r right wrong missing < <(by "$label")
 		echo "# $label: $right right, $wrong wrong, $missing missing"
-		[ "$wrong" = 0 ] && [ "$right" -ge 300 ] && [ $((100 * right)) -ge $((percent * (right + missing))) ] ||
+		[ "$wrong" = 0 ] && [ "$right" -ge 50 ] && [ $((100 * right)) -ge $((percent * (right + missing))) ] ||
 			fail "$label: $right right, $wrong wrong, $missing missing"
 	done
 }

@@ -45,7 +45,7 @@ public class ThreadLocals {
 	static void route6() { work(50000); }
 	static void route7() { work(50000); }
 
-	static void serve(int number) {
+	public static void serve(int number) {
 		switch (number) {
 		case 0: route0(); break;
 		case 1: route1(); break;
