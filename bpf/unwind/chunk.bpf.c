@@ -238,6 +238,40 @@ int walk_find_taken(struct walk *w)
 }
 
 /*
+ * thaw takes one or two frames of a chunk with interpreted ones (thaw_slow). Before it copies them,
+ * it moves the chunk's sp behind them and lowers the number of words to thaw by theirs. The room on
+ * the stack shows how many there were, and the frames are still in the chunk. Moves the walk there;
+ * returns whether it could.
+ */
+int walk_find_moved(struct walk *w)
+{
+	u32 words = 0;
+	u64 pc = 0;
+
+	if (!w)
+		return 0;
+	const struct hotspot_layout *jvm = walk_jvm(w);
+	if (!jvm || jvm->chunk.max_thawing == HOTSPOT_NO_FIELD ||
+	    walk_read(&words, sizeof(words), w->chunk + jvm->chunk.max_thawing))
+		return 0;
+	u64 taken = (w->entry - w->thaw_sp) / 8 - THAW_WORDS - words;
+	for (u32 i = 0; i < 6; i++) { /* as in walk_find_taken */
+		keep_as_written(i);
+		u64 sp = w->regs.sp - 8 * (taken - i);
+		if (i == 2 || i == 3 || taken - i - 1 >= TAKEN_WORDS_MAX ||
+		    sp < w->chunk + jvm->chunk.stack + LINK_BYTES ||
+		    walk_read(&pc, sizeof(pc), sp - 8) || !walk_is_code(jvm, pc))
+			continue;
+		w->regs.sp = sp;
+		w->regs.pc = pc;
+		w->regs.fp = sp - LINK_BYTES;
+		w->window_words = 0;
+		return 1;
+	}
+	return 0;
+}
+
+/*
  * Moves a walk that has crossed the return barrier, or stubs that move frames, into the chunks of
  * the continuation of w->entry. Returns 1, or 0 with pc, sp and fp as before: the walk then goes on
  * at the entry. It does so if no chunk has a frame, or if the chunk may hold frames that the walk
@@ -271,7 +305,7 @@ int walk_enter_chunks(struct walk *w)
 	if (!found)
 		found = walk_next_chunk(w);
 	if (found > 0 && w->regs.pc != w->top_pc && w->regs.pc != jvm->barrier &&
-	    (is_whole || is_before_thaw(w, jvm))) {
+	    (is_whole || is_before_thaw(w, jvm) || walk_find_moved(w))) {
 		w->rule = RULE_CHUNK;
 		w->marker = 0;
 		return 1;

@@ -164,6 +164,7 @@ int walk_chunk(struct walk *w);
 int walk_enter_chunks(struct walk *w);
 int walk_next_chunk(struct walk *w);
 int walk_find_taken(struct walk *w);
+int walk_find_moved(struct walk *w);
 int walk_follow(struct walk *w, u64 addr);
 int walk_find_object(struct walk *w, u64 addr);
 
