@@ -76,10 +76,12 @@ static void slow_files_of_many_users_have_one_budget(void **state)
 {
 	struct silent s = { 0 };
 	const struct open_requests_ops ops = ops_of(&s);
+	u64 before = open_requests_nr_late();
 
 	assert_int_equal(open_requests_begin(&ops), 0);
 	for (u32 uid = 1; uid <= 200; uid++)
 		assert_int_equal(open_as(uid), -EBUSY);
+	assert_int_equal(open_requests_nr_late() - before, 200);
 	assert_in_range(s.nr_started, 3, 30);
 	open_requests_end();
 }

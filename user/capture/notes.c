@@ -70,6 +70,25 @@ static void note_files_left_out(const struct node *n, const struct cut *c)
 	}
 }
 
+/* Rows and symbols of such a file may be missing for a while, or to the end. */
+static void note_late_opens(const struct cut *c, bool cuts_many)
+{
+	u64 nr = c->losses.nr_opens_late;
+
+	if (!nr)
+		return;
+	profile_note(c->profile, "files_not_opened",
+		     "times that a file did not open in time: its stacks may be cut and its "
+		     "functions unnamed",
+		     nr);
+	if (!cuts_many)
+		return;
+	log_warn("%llu times a file did not open in time: its file system does not answer, or too "
+		 "many programs want a CPU; its stacks may be cut and its functions unnamed; "
+		 "record for longer",
+		 (unsigned long long)nr);
+}
+
 static void note_left_out(const struct node *n, const struct cut *c)
 {
 	u64 nr = c->losses.nr_mappings_left_out;
@@ -164,6 +183,7 @@ static void note_samples(const struct recording *r, struct cut *c)
 		samples += counts->by_event[event];
 	for (u32 stat = STAT_FIRST_CUT; stat <= STAT_LAST_CUT; stat++)
 		truncated += counts->by_stop[stat];
+	note_late_opens(c, truncated > samples / 100);
 	profile_note(profile, "samples", "samples taken", samples);
 	profile_note(profile, "lost", "samples lost", loss_counts_samples(&c->losses));
 	losses_note(r, c);

@@ -7,6 +7,7 @@
 
 #include "capture/recording_state.h"
 #include "proc/mem.h"
+#include "proc/open_request.h"
 #include "sym/files/generated_code.h"
 
 static u64 nr_cut(const struct sample_counts *counts)
@@ -38,6 +39,7 @@ static void add_left_out(const struct node *n, struct loss_counts *out)
 
 	out->nr_maps_left_out = symbolizer_maps_left_out(n->symbolizer)->nr;
 	out->nr_files_left_out = files.nr_late + files.nr_failed;
+	out->nr_opens_late = open_requests_nr_late();
 	out->nr_memory_left_out = mem_left_out()->nr;
 	out->nr_mappings_left_out = processes_left_out(n->processes)->nr;
 	out->nr_memory_drops = n->memory.nr_drops;

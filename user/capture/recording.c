@@ -224,6 +224,7 @@ static void set_before(struct recording *r)
 
 	recording_losses(r, b);
 	b->nr_maps_left_out = b->nr_files_left_out = b->nr_memory_left_out = 0;
+	b->nr_opens_late = 0;
 	b->nr_mappings_left_out = b->nr_memory_drops = 0;
 }
 

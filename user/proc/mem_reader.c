@@ -13,13 +13,11 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -39,7 +37,6 @@
 			   */
 #define LEFT_MAX  32      /* most abandoned processes; beyond, nothing is read */
 #define ANSWER_MS 2000
-#define NICENESS  (-20)
 #define NAME      "sysflame-memory"
 
 enum reader_state {
@@ -159,19 +156,6 @@ static void keep_only(int sock)
 	close_range(4, ~0u, 0);
 }
 
-/*
- * A call is short, and the recorder waits for it. Among many busy programs each call would
- * otherwise wait for a CPU: beside six loops on two CPUs a recording began 320 ms after its start,
- * not 272 ms. Readers inherit the priority.
- */
-static void take_precedence(void)
-{
-	const struct sched_param lowest = { .sched_priority = 1 };
-
-	if (sched_setscheduler(0, SCHED_RR, &lowest))
-		setpriority(PRIO_PROCESS, 0, NICENESS);
-}
-
 /* The recorder handles these signals; this process ends when the recorder does. */
 static void ignore_signals(void)
 {
@@ -191,7 +175,12 @@ static void run_forker(struct reader *slots, int sock, pid_t parent)
 
 	prctl(PR_SET_NAME, NAME);
 	keep_only(sock);
-	take_precedence();
+	/*
+	 * A call is short, and the recorder waits for it. Among many busy programs each call would
+	 * otherwise wait for a CPU: beside six loops on two CPUs a recording began 320 ms after its
+	 * start, not 272 ms.
+	 */
+	precedence_take();
 	ignore_signals();
 	if (privileges_keep(PRIVILEGED_MEMORY, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
 	    getppid() != parent)

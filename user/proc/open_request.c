@@ -41,6 +41,7 @@ struct requests {
 	int sock; /* valid if is_running, as `number` */
 	u64 number;
 	u64 since_ns, waited_ns; /* for slow files */
+	u64 nr_late;
 	VEC(struct pause) pauses;
 	size_t next_pause; /* replaced next once all are in use */
 };
@@ -277,9 +278,16 @@ int open_request(struct open_order *order, const char *path, int root)
 
 	if (len < 0)
 		return (int)len;
-	if ((requests.pauses.nr && is_paused(order)) || !patience_ns())
-		return -EBUSY;
-	return carry_out(order, (size_t)len, root);
+	int fd = (requests.pauses.nr && is_paused(order)) || !patience_ns()
+			 ? -EBUSY
+			 : carry_out(order, (size_t)len, root);
+	requests.nr_late += fd == -EBUSY;
+	return fd;
+}
+
+u64 open_requests_nr_late(void)
+{
+	return requests.nr_late;
 }
 
 int open_request_answer(u32 runtime, const char *id)

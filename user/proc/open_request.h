@@ -66,6 +66,12 @@ bool open_requests_are_used(void);
 int open_request(struct open_order *order, const char *path, int root);
 
 /*
+ * How many orders of files were not carried out, because an opener did not answer in time now or a
+ * short time ago.
+ */
+u64 open_requests_nr_late(void);
+
+/*
  * A file with the runtime's answer about the container, or a negative errno: of runtime_socket_ask,
  * or -EBUSY, -EPIPE or -EPROTO if the opener does not answer. The time is not charged to files.
  */

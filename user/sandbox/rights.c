@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -211,6 +212,14 @@ static void bound(u64 kept)
 	for (int number = 0; prctl(PR_CAPBSET_READ, number) >= 0; number++)
 		if (!(kept & CAPABILITY(number)))
 			prctl(PR_CAPBSET_DROP, number);
+}
+
+void precedence_take(void)
+{
+	const struct sched_param lowest = { .sched_priority = 1 };
+
+	if (sched_setscheduler(0, SCHED_RR, &lowest))
+		setpriority(PRIO_PROCESS, 0, -20);
 }
 
 int privileges_keep(enum privileged process, u32 reasons)

@@ -80,6 +80,14 @@ u64 privileges_of(enum privileged process, u32 reasons, u64 held);
 int privileges_keep(enum privileged process, u32 reasons);
 
 /*
+ * Has the calling thread, and the processes that it starts later, run before ordinary ones: by the
+ * lowest real-time priority, or niceness -20 where that is refused. For short work that others wait
+ * for; it needs CAP_SYS_NICE. Niceness counts only among the threads of a control group or session
+ * (sched_autogroup).
+ */
+void precedence_take(void);
+
+/*
  * Makes system calls fail with EPERM in all threads of this process: to execute programs, trace or
  * write to processes, load modules or kernels, and others that change the machine. All but
  * PRIVILEGED_ATTACH also lose mounts, namespaces, new processes and connections;

@@ -4,14 +4,12 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "abi.h"
@@ -19,6 +17,7 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "sandbox/rights.h"
 
 struct ring {
 	struct ring_place place;
@@ -90,7 +89,6 @@ void ring_set_halvings(struct ring *r, u32 halvings)
 /* largest number of halvings of the sampling rate, reached at BACKLOG_MAX */
 #define HALVINGS    32
 #define STACK_BYTES (64u << 10)
-#define NICENESS    (-20)
 
 /* Precedes each record. */
 struct parcel_head {
@@ -232,25 +230,13 @@ size_t receiver_backlog(const struct receiver *r)
 	return __atomic_load_n(&r->backlog, __ATOMIC_RELAXED);
 }
 
-/*
- * The thread has little to do, but without delay. Niceness counts only among the threads of a
- * control group or session (sched_autogroup). In Linux both settings apply to this thread alone.
- */
-static void take_precedence(void)
-{
-	const struct sched_param lowest = { .sched_priority = 1 };
-
-	if (sched_setscheduler(0, SCHED_RR, &lowest) && setpriority(PRIO_PROCESS, 0, NICENESS))
-		log_debug("the ring is read without priority: %s", strerror(errno));
-}
-
 static void *receive(void *receiver)
 {
 	struct receiver *r = receiver;
 	struct epoll_event event;
 	u64 asked;
 
-	take_precedence();
+	precedence_take(); /* it has little to do, but without delay */
 	for (;;) {
 		if (epoll_wait(r->epoll_fd, &event, 1, -1) < 1)
 			continue;

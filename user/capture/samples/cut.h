@@ -43,6 +43,7 @@ struct loss_counts {
 	/* Of the whole node: */
 	u64 nr_maps_left_out;     /* perf maps that were left out */
 	u64 nr_files_left_out;    /* files that took too long to read */
+	u64 nr_opens_late;        /* files that did not open in time */
 	u64 nr_memory_left_out;   /* reads of memory that did not arrive */
 	u64 nr_mappings_left_out; /* processes whose mappings are not all known */
 	u64 nr_memory_drops;      /* times that names were dropped to stay below the memory limit */

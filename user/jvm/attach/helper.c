@@ -227,6 +227,12 @@ static void run_helper(int sock, const char *agent_path)
 	setpgid(0, 0); /* as in injector_prepare */
 	signals_leave_to_parent();
 	prctl(PR_SET_NAME, "sysflame-attach");
+	/*
+	 * The recorder waits for each file that an opener opens, and a JVM stands still while it is
+	 * changed. With 70 programs that want two CPUs, no file opened in time, and all stacks
+	 * were cut.
+	 */
+	precedence_take();
 	if (privileges_keep(PRIVILEGED_ATTACH, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
 	    getppid() != parent)
 		_exit(1);
