@@ -79,6 +79,7 @@ struct requests {
 	struct dict of_jvms;       /* hash of the id -> struct of_jvm * */
 	u64 look_ns;               /* no JVM is looked at before */
 	struct dict jvms_of_users; /* the number in java_places */
+	bool has_warned;           /* that a user has too many */
 	bool was_found[JAVA_LABELS];
 	char why[JAVA_LABELS][300];  /* the last reason why a label was not found */
 	struct dict placed;          /* pid -> struct placed * */
@@ -143,10 +144,11 @@ static void place_locals(struct requests *r, struct of_jvm *o, struct java_place
 	u32 key = (u32)o->id.pid;
 
 	if (!o->is_placed && *nr_of_user >= JVMS_OF_USER) {
-		for (u32 i = 0; i < r->nr_specs; i++)
-			snprintf(r->why[i], sizeof(r->why[i]),
-				 "user %u has more than %d JVMs (process %d)", (unsigned)o->uid,
-				 JVMS_OF_USER, (int)o->id.pid);
+		if (!r->has_warned)
+			log_warn("user %u has more than %d JVMs: process %d and others have no "
+				 "--label",
+				 (unsigned)o->uid, JVMS_OF_USER, (int)o->id.pid);
+		r->has_warned = true;
 		return;
 	}
 	place->start_ns = o->id.start_ns;
