@@ -44,7 +44,9 @@
 	X(CONTINUATION, "moves a virtual thread's frames: its continuation entry") \
 	X(CHUNK, "from the stack to a chunk on the heap, or back")                 \
 	X(CHUNK_FRAME, "frame size or link, in a chunk on the heap")               \
-	X(LAST_JAVA_FRAME, "no rule: goes on at the thread's last Java frame")
+	X(LAST_JAVA_FRAME, "no rule: goes on at the thread's last Java frame")     \
+	X(LINK, "return address in x30")                                           \
+	X(LINK_FRAME, "return address in x30, the frame has its size")
 
 enum rule {
 #define X(name, text) RULE_##name,

@@ -14,7 +14,6 @@
 #define BL        0x94000010u
 #define BLR_X3    0xd63f0060u
 #define BLRAAZ_X3 0xd63f087fu
-#define RET       0xd65f03c0u
 
 /* A process with one module at CODE and a stack. */
 struct world {

@@ -16,7 +16,7 @@ bool build_is_static(void)
 const char *build_limitation(void)
 {
 #ifdef __aarch64__
-	return "arm64: experimental, shown under emulation; stacks end at the first Java frame";
+	return "arm64: experimental, shown under emulation";
 #else
 	return NULL;
 #endif

@@ -9,17 +9,19 @@
 /* The registers that carry over from frame to frame, and those of a leaf. fp is x29. */
 struct regs {
 	__u64 pc, sp, fp;
-	__u64 lr; /* x30; valid in a leaf only */
+	__u64 lr, x22; /* lr is x30; valid in a leaf only */
 };
-#define REGS_WORDS 4
-#define REGS_NAMES                     \
-	{                              \
-		"pc", "sp", "fp", "lr" \
+#define REGS_WORDS 5
+#define REGS_NAMES                            \
+	{                                     \
+		"pc", "sp", "fp", "lr", "x22" \
 	}
+
+#define REG_BCP x22 /* the bytecode pointer of HotSpot's interpreter */
 
 /* The registers that a thread which waits in the kernel keeps for a walk. */
 struct waiting_regs {
-	__u64 pc, sp, fp, lr;
+	__u64 pc, sp, fp, lr, x22;
 };
 
 #define USER_ADDRESS_BITS 48

@@ -3,3 +3,4 @@
 #pragma once
 
 #include "hotspot.bpf.c"
+#include "interpreter.bpf.c"

@@ -13,6 +13,7 @@ static __always_inline void regs_from_task(struct regs *r, const struct pt_regs 
 		.sp = user->user_regs.sp,
 		.fp = user->user_regs.regs[29],
 		.lr = user->user_regs.regs[30],
+		.x22 = user->user_regs.regs[22],
 	};
 }
 

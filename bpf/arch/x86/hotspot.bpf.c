@@ -5,6 +5,7 @@
  */
 #include "hotspot_code.h"
 #include "maps.h"
+#include "unwind/hotspot_frame.h"
 
 #define STUB_FP_MAX     (1ULL << 16) /* distance of fp from sp in a stub with a frame of fp */
 #define SEARCH_WORDS    31           /* most words pushed below a return address */
@@ -24,14 +25,6 @@
 #define MATH_SAVED_AVX 656
 #define ENTRY_BARRIER  (~0ULL) /* cookie that method_entry_barrier pushes */
 #define ROOM_BYTES     128     /* of a c2i adapter: with 15 arguments */
-
-static __always_inline int go_on(struct walk *w, u32 rule, u64 pc, u64 sp)
-{
-	w->rule = rule;
-	w->regs.pc = pc;
-	w->regs.sp = sp;
-	return 0;
-}
 
 static __always_inline int step_sp(struct walk *w, u32 rule, u64 at)
 {
@@ -478,36 +471,6 @@ static __always_inline int step_by_class(struct walk *w, const struct hotspot_la
 	u8 first = 0;
 	walk_read(&first, 1, blob_code(b));
 	return first == PUSH_FP ? step_buffer(w, jvm) : step_frameless(w, jvm);
-}
-
-/*
- * Deoptimisation replaces the return address by that of a handler in the same nmethod, and keeps
- * the real pc in the frame. Restore the real pc. The frame's size does not change.
- */
-static __always_inline void undo_deopt(struct walk *w)
-{
-	const struct blob *b = &w->blob;
-	u64 off = w->regs.pc - b->addr;
-
-	if (w->is_leaf || !b->orig_pc || (off != b->deopt && off != b->deopt_mh))
-		return;
-	const u64 *pc = walk_stack(w, w->regs.sp + b->orig_pc, 1);
-	if (pc && blob_holds(b, *pc))
-		w->frame.addr = *pc;
-}
-
-static __always_inline void set_frame(struct walk *w)
-{
-	const struct blob *b = &w->blob;
-	u64 offset;
-
-	if (b->class == HOTSPOT_CLASS_NMETHOD)
-		undo_deopt(w);
-	offset = w->frame.addr - b->addr;
-	if (offset > USER_FRAME_BLOB_MASK)
-		offset = USER_FRAME_BLOB_MASK;
-	w->frame.info = (u64)b->kind << USER_FRAME_KIND_SHIFT | (w->is_leaf ? USER_FRAME_LEAF : 0) |
-			(b->compile_id & USER_FRAME_ID_MASK) << USER_FRAME_ID_SHIFT | offset;
 }
 
 int walk_set_frame(struct walk *w)

@@ -19,6 +19,8 @@ struct regs {
 		"pc", "sp", "fp", "ax", "bx", "cx", "dx", "si", "di", "r11", "r13", "r15" \
 	}
 
+#define REG_BCP r13 /* the bytecode pointer of HotSpot's interpreter */
+
 /* The registers that a thread which waits in the kernel keeps for a walk. */
 struct waiting_regs {
 	__u64 pc, sp, fp, ax, bx, di, r13, r15;

@@ -71,7 +71,11 @@ int thread_regs_read(pid_t tid, struct thread_regs *out)
 	if (err)
 		return err;
 	*out = (struct thread_regs){
-		.regs = { .pc = user.pc, .sp = user.sp, .fp = user.regs[29], .lr = user.regs[30] },
+		.regs = { .pc = user.pc,
+			  .sp = user.sp,
+			  .fp = user.regs[29],
+			  .lr = user.regs[30],
+			  .x22 = user.regs[22] },
 		.tls = tls,
 	};
 	return 0;
@@ -82,7 +86,7 @@ struct thread_regs thread_regs_of_wait(const struct blocked_thread *p)
 	const struct waiting_regs *r = &p->regs;
 
 	return (struct thread_regs){
-		.regs = { .pc = r->pc, .sp = r->sp, .fp = r->fp, .lr = r->lr },
+		.regs = { .pc = r->pc, .sp = r->sp, .fp = r->fp, .lr = r->lr, .x22 = r->x22 },
 		.tls = p->tls,
 	};
 }
