@@ -158,10 +158,11 @@ int process_find_mapping(struct process *p, const char *const *names, size_t nr,
 int process_read_mappings(struct process *p, struct mappings *out);
 
 /*
- * Counts the time of more work for a search among the mappings, as process_find_mapping counts its
- * own. Long work is charged to the process's user instead, and takes no time from other users.
+ * Counts the CPU time of more work for a search among the mappings, as process_find_mapping counts
+ * its own. Work that took long is charged to the process's user instead, and takes no time from
+ * other users.
  */
-void process_charge_search(const struct process *p, u64 took_ns);
+void process_charge_search(const struct process *p, u64 took_ns, u64 worked_ns);
 
 /* Reads the mappings again if they are stale. */
 void process_refresh(struct process *p);

@@ -72,6 +72,7 @@ int thread_variable_find(struct process *p, struct thread_variable *out)
 	struct mappings all = { 0 };
 	struct search s = { .out = out, .result = -ENOENT };
 	u64 begin_ns = time_mono_ns();
+	u64 worked_ns = time_worked_ns() + mem_readers_worked_ns();
 	int err = process_read_mappings(p, &all) ?: mem_open(p->id, &s.mem);
 
 	if (err) {
@@ -85,7 +86,8 @@ int thread_variable_find(struct process *p, struct thread_variable *out)
 	mappings_fini(&all);
 	u64 now_ns = time_mono_ns();
 	bool is_late = now_ns > s.end_ns;
-	process_charge_search(p, now_ns - begin_ns);
+	process_charge_search(p, now_ns - begin_ns,
+			      time_worked_ns() + mem_readers_worked_ns() - worked_ns);
 	log_debug("process %d: looked for its variable of contexts for %llu us", (int)p->id.pid,
 		  (unsigned long long)(now_ns - begin_ns) / 1000);
 	return s.result == -ENOENT && is_late ? -ETIMEDOUT : s.result;
