@@ -10,6 +10,7 @@
 #include "web/fleet/fleet_history.h"
 #include "web/fleet/fleet_requests.h"
 #include "web/http/request.h"
+#include "web/http/site.h"
 #include "web/recordings/service.h"
 
 #define HZ_MAX       10000
@@ -267,6 +268,13 @@ void api_fleet_preview(struct request *q)
 
 	if (!has_fleet(q))
 		return;
+	u64 profile = fleet_requests_profile(q->service->requests, q->id);
+	if (profile) {
+		auto_free char *page =
+			xasprintf("%s/p/%llu/page", q->site->prefix, (unsigned long long)profile);
+		reply_redirect(q, page, NULL);
+		return;
+	}
 	if (fleet_requests_preview(q->service->requests, q->id, &bytes, &nr)) {
 		reply_error(q, ERROR_UNKNOWN_ID, NULL, "No result has been merged yet.");
 		return;

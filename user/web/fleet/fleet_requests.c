@@ -254,6 +254,7 @@ struct asked {
 	json_t *last;       /* its state when it ended */
 	char *note, *error; /* owned; NULL */
 	bool is_stopping;
+	struct payload *whole; /* the profile while it is being stored; else NULL */
 };
 
 struct fleet_requests {
@@ -409,6 +410,7 @@ static void kept(void *ctx, int err, u64 id)
 		r->error = xasprintf("The profile is not kept: %s.", strerror(-err));
 	else
 		r->profile = id;
+	payload_put(take(r->whole));
 	r->ended_ms = time_wall_ns() / NS_PER_MS;
 	r->all->sv->changed |= CHANGED_FLEET;
 }
@@ -437,6 +439,7 @@ static void keep(struct asked *r, const struct str *bytes, const struct gather *
 		facts.samples += n->samples;
 		facts.lost += n->lost;
 	}
+	r->whole = payload_get(p);
 	keep_profile(r->all->sv, &facts, p, kept, r);
 	payload_put(p);
 }
@@ -470,6 +473,7 @@ static void asked_free(struct asked *r)
 	controller_free(r->c);
 	history_free(r->history);
 	json_decref(r->last);
+	payload_put(r->whole);
 	free(r->who);
 	free(r->note);
 	free(r->error);
@@ -765,6 +769,11 @@ int fleet_requests_preview(const struct fleet_requests *all, u64 id, struct payl
 {
 	vec_each(r, &all->list) {
 		const struct combine *p = (*r)->id == id ? preview_of(*r) : NULL;
+		if ((*r)->id == id && (*r)->whole) {
+			*out = payload_get((*r)->whole);
+			*nr = UINT32_MAX;
+			return 0;
+		}
 		if (!p)
 			continue;
 		*out = payload_new(xmemdup(p->shown.at, p->shown.len + 1), p->shown.len);
@@ -772,6 +781,14 @@ int fleet_requests_preview(const struct fleet_requests *all, u64 id, struct payl
 		return 0;
 	}
 	return -ENOENT;
+}
+
+u64 fleet_requests_profile(const struct fleet_requests *all, u64 id)
+{
+	vec_each(r, &all->list)
+		if ((*r)->id == id)
+			return (*r)->profile;
+	return 0;
 }
 
 static json_t *request_json(const struct asked *r)

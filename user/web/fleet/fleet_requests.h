@@ -76,9 +76,13 @@ int fleet_requests_stop(struct fleet_requests *all, u64 id);
 
 /*
  * A reference to the profile of what has come so far for a request that runs, and the number of
- * such profiles until then. -ENOENT: there is none.
+ * such profiles until then; to the whole one, and UINT32_MAX, while that is being stored. -ENOENT:
+ * there is none.
  */
 int fleet_requests_preview(const struct fleet_requests *all, u64 id, struct payload **out, u32 *nr);
+
+/* The id of the stored profile of a request; 0: there is none (yet). */
+u64 fleet_requests_profile(const struct fleet_requests *all, u64 id);
 
 /* The connection and the requests, the newest first. */
 json_t *fleet_requests_json(const struct fleet_requests *all);
