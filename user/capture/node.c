@@ -31,7 +31,7 @@
 #define TICK_ATTACHING_MS 50 /* while agents attach to JVMs */
 #define TICK_UNLOADING_MS 10
 #define TICK_STEPS_MS     5   /* while a recording begins or ends */
-#define TICK_LAG_MS       250 /* while nobody waits for a sample */
+#define TICK_LAG_MS       300 /* while nobody waits for a sample */
 #define WOKEN_US          2000
 #define URGENT_NS         (5 * NS_PER_MS)
 /* more bytes of records than this wait: the recorder is behind */
