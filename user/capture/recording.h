@@ -22,7 +22,7 @@ struct recording_options {
 	enum agent_mode agent;
 	u64 duration_ns; /* of the window; 0: until recording_stop */
 	bool measure;    /* measure the run time of the BPF programs */
-	bool may_lag;    /* nobody watches it: samples may be taken in up to 250 ms later */
+	bool may_lag;    /* nobody watches it: samples may be taken in up to 300 ms later */
 };
 
 enum recording_state {
