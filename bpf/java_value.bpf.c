@@ -16,6 +16,7 @@
 #include "java_value.h"
 
 #include "hotspot_abi.h"
+#include "java_reference.h"
 
 #define DTV_ENTRY_BYTES 16 /* dtv_t */
 #define PROBES          8  /* slots of the table that are looked at: it is at most 2/3 full */
@@ -25,7 +26,6 @@
 #define SEARCHES        8 /* halvings of a sorted array */
 #define TABLE_MAX       (1u << 20)
 #define HEAD_BYTES      16 /* of an object or array: all that is read if more is not in memory */
-#define REMAPPED_BIT    12 /* of ZGC's references on x86-64, the lowest of four */
 #define HASH_BITS       0x7fffffff /* ConcurrentHashMap uses the sign for other nodes */
 
 static __always_inline bool read_bytes(void *out, u32 len, u64 addr)
@@ -36,15 +36,7 @@ static __always_inline bool read_bytes(void *out, u32 len, u64 addr)
 /* The address in a reference of 8 bytes. */
 static __always_inline u64 address_of(const struct java_place *p, u64 reference)
 {
-	u64 bits = reference >> REMAPPED_BIT;
-
-	if (!p->is_colored)
-		return reference;
-	return bits & 1   ? reference >> (REMAPPED_BIT + 1)
-	       : bits & 2 ? reference >> (REMAPPED_BIT + 2)
-	       : bits & 4 ? reference >> (REMAPPED_BIT + 3)
-	       : bits & 8 ? reference >> (REMAPPED_BIT + 4)
-			  : 0;
+	return p->is_colored ? java_colored_address(reference) : reference;
 }
 
 /* The address in a reference of a field, of which `raw` has 8 bytes. */
@@ -416,7 +408,7 @@ __noinline u32 java_shape_find(const struct java_label *l, u64 class, u32 step)
 	return JAVA_SHAPES;
 }
 
-/* The object that follows the one that was read; 0 if there is none. */
+/* The next object on the way to the value, by the object just read; 0: the way ends. */
 __noinline u64 java_object_next(const struct java_place *p, struct java_reading *r,
 				struct java_label *l, u32 shape)
 {

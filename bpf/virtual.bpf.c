@@ -5,14 +5,14 @@
  * the JVM there, so that its memory is at hand. They are an object of their own, because few
  * recordings need them.
  */
+#include "java_reference.h"
 #include "kernel.h"
 
 #include "virtual_abi.h"
 
 #define CPUS_MAX        1024
 #define CLOCK_MONOTONIC 1
-#define CHAIN_MAX       8  /* nodes of a bin */
-#define REMAPPED_BIT    12 /* of ZGC's references on x86-64, the lowest of four */
+#define CHAIN_MAX       8 /* nodes of a bin */
 
 struct virtual_places_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -82,8 +82,7 @@ static long look_at_cpu(u32 cpu, struct find *f)
 }
 
 /*
- * args[0]: PID, args[1]: the number of CPUs. Returns a CPU on which the process runs, -1 if there
- * is none.
+ * args[0]: PID, args[1]: the number of CPUs. Returns a CPU on which the process runs, or -1.
  */
 SEC("raw_tp/virtual_find")
 int virtual_find(const u64 *args)
@@ -101,15 +100,7 @@ static __always_inline bool read_bytes(void *out, u32 len, u64 addr)
 
 static __always_inline u64 address_of(const struct virtual_place *p, u64 reference)
 {
-	u64 bits = reference >> REMAPPED_BIT;
-
-	if (!p->is_colored)
-		return reference;
-	return bits & 1   ? reference >> (REMAPPED_BIT + 1)
-	       : bits & 2 ? reference >> (REMAPPED_BIT + 2)
-	       : bits & 4 ? reference >> (REMAPPED_BIT + 3)
-	       : bits & 8 ? reference >> (REMAPPED_BIT + 4)
-			  : 0;
+	return p->is_colored ? java_colored_address(reference) : reference;
 }
 
 /* The object to which the field at `addr` refers; 0 for null and for what cannot be read. */
