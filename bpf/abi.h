@@ -229,7 +229,7 @@ enum java_shape_kind {
 		      */
 };
 
-/* What is done with an object of one class. Offsets in bytes. */
+/* How BPF goes on from an object of one class towards the value of a label. Offsets in bytes. */
 struct java_shape {
 	__u64 class;  /* what the object's header has for its class */
 	__u8 kind;    /* enum java_shape_kind */

@@ -16,7 +16,7 @@
 
 /* A thread's table of ThreadLocals: its first bytes. */
 struct java_table {
-	u64 at; /* the array; 0: there is none */
+	u64 at; /* address of the array; 0: the thread has none */
 	u32 length;
 	u32 bytes; /* that `head` has */
 	u64 is_read;
@@ -37,9 +37,9 @@ struct java_reading {
 };
 
 /*
- * Begins with the thread that runs on a JavaThread; java_thread_find finds that by the thread
- * pointer, 0 if there is none. Returns 0 if it has no Thread. Global, as the following one: the
- * verifier checks them once.
+ * java_thread_find returns the JavaThread of a thread by its thread pointer, or 0. The next
+ * function finds the Thread object, also that of a virtual thread, with which a reading begins, or
+ * returns 0. Both are global, so that the verifier checks them once.
  */
 u64 java_thread_find(const struct java_place *p, u64 tls);
 int java_reading_begin(const struct java_place *p, struct java_reading *r, u64 java_thread);

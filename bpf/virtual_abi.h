@@ -25,7 +25,7 @@ struct virtual_seen {
 	__u32 state;   /* VirtualThread.state, as it is */
 	__u16 slot;    /* in which it was found */
 	__u16 has_carrier;
-	/* A copy of its stack from the metadata below sp on; 0 words: there is none. */
+	/* The copy of its stack, which begins with the metadata below sp; 0 words: not copied. */
 	__u32 first_word, nr_words;
 };
 

@@ -49,7 +49,9 @@ int walk_prologue_shape(struct walk *w)
 	return shape;
 }
 
-/* Whether a return follows `at`, with nothing before it but what stands between frame and return.
+/*
+ * Whether the code from `at` on returns: before the `ret` there are only instructions that HotSpot
+ * puts behind the one that removes the frame.
  */
 static __always_inline bool returns(const struct walk *w, u32 at)
 {

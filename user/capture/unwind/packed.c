@@ -9,7 +9,7 @@
 #include "base/dict.h"
 #include "base/vec.h"
 
-/* A rule that was found lately: most rows have one of few hundred rules, of thousands. */
+/* A rule that was found lately: a file has thousands, but most of its rows use a few hundred. */
 struct recent_rule {
 	u64 key; /* 0: none */
 	u16 number;
